@@ -1,0 +1,12 @@
+# Everything comes from the system's packages (Debian, Homebrew); nothing is vendored.
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+if(MINFER_TESTS)
+    find_package(GTest REQUIRED)
+    include(GoogleTest)
+endif()
+if(MINFER_BENCH)
+    find_package(benchmark REQUIRED)
+endif()
