@@ -1,0 +1,73 @@
+#pragma once
+// The one polymorphic seam between the graph and a device. The allocator owns buffers, the backend
+// owns the pool they come from; placement is decided before execution and nothing here changes it.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "graph/graph.h"
+
+namespace minfer {
+
+// Weight bytes as they lie in the mapped file, which outlives every backend that registered them.
+struct Weight {
+    std::string name;
+    DType dtype = DType::F32;
+    Shape shape{1, 1, 1, 1};  // [in_dim, out_dim] or [width]
+    std::span<const std::byte> data;
+};
+
+enum class WeightId : uint32_t {};
+
+// One node ready to run: memory and weights were resolved when the graph was mapped, so that
+// executing looks nothing up and allocates nothing.
+struct Call {
+    const Node* node = nullptr;
+    std::span<const BufRef> in;
+    BufRef out;                         // may alias in[0] (in-place ops)
+    std::optional<KvPair> kv;           // for ops that touch the layer's regions
+    std::span<const WeightId> weights;  // in the order of op_weights(node->op)
+};
+
+class Backend {
+  public:
+    virtual ~Backend() = default;
+
+    virtual BackendId id() const = 0;
+    virtual std::string_view name() const = 0;  // "cpu", "metal"
+
+    // Capability: pure, asked while placing nodes.
+    virtual bool supports(const Op& op, DType dtype) const = 0;
+    virtual bool supports_weight(DType dtype) const = 0;  // as a 2-D weight
+    virtual bool supports_attn_span() const { return false; }
+    virtual bool supports_swiglu_fusion() const { return false; }
+    virtual bool reads_kv(KvFormat format) const = 0;
+
+    // Weights. A known name is a no-op; a dtype or shape no kernel runs is Unsupported, by name.
+    virtual Result<> register_weight(const Weight& weight) = 0;
+    virtual std::optional<WeightId> find_weight(std::string_view name) const = 0;
+    virtual size_t weights_bytes() const = 0;
+
+    // Pool, in bytes. alloc may recycle an idle buffer of exactly this size, alloc_fresh never
+    // does; free returns a buffer to the pool, which keeps its memory.
+    virtual Result<BufferId> alloc(size_t bytes) = 0;
+    virtual Result<BufferId> alloc_fresh(size_t bytes) = 0;
+    virtual void free(BufferId id) = 0;
+    virtual size_t pool_count() const = 0;  // buffers ever created; never shrinks
+    virtual size_t pool_bytes() const = 0;
+
+    // Work. Errors name node, dtype, shapes and values; stale output is never read after one.
+    virtual Result<> execute(const Call& call) = 0;
+    // Moves rows inside one region with memmove semantics.
+    virtual Result<> copy_cells(BufRef region, size_t dst_row, size_t src_row, size_t rows,
+                                size_t row_bytes) = 0;
+    virtual Result<> write(BufRef to, std::span<const std::byte> from) = 0;  // sizes must be equal
+    virtual Result<> read(BufRef from, std::span<std::byte> to) = 0;         // sizes must be equal
+    virtual Result<> synchronize() = 0;                  // submit and wait, bounded
+    virtual Result<> retire() { return synchronize(); }  // order later copies behind this split
+};
+
+}  // namespace minfer
