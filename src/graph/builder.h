@@ -2,8 +2,11 @@
 // Builds graphs so that a model reads like its paper. Shape rules are checked as nodes are added;
 // the first violation sticks, later calls are harmless, and finish() returns it.
 
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 
 #include "base/result.h"
 #include "graph/graph.h"
@@ -43,9 +46,31 @@ class GraphBuilder {
     Result<Graph> finish();
 
   private:
-    NodeId append(std::string name, Op op, std::vector<NodeId> src, Shape shape, DType dtype);
+    // Keeps the first violation; `text` and what follows describe it.
+    template <class... Args>
+    void require(bool holds, std::string_view node, fmt::format_string<Args...> text,
+                 Args&&... args) {
+        if (holds || error_) return;
+        error_ =
+            Error{Fault::BadInput, fmt::format("graph node '{}': {}", node,
+                                               fmt::format(text, std::forward<Args>(args)...))};
+    }
+    // The source in role `role`, checked to exist, to be no KV node and to have this dtype.
+    const Node& source(std::string_view node, std::string_view role, NodeId id, DType dtype);
+    // The same for a [width, tokens] activation.
+    const Node& rows(std::string_view node, std::string_view role, NodeId id);
+    // The same for a list of `count` integers.
+    void indices(std::string_view node, std::string_view role, NodeId id, size_t count);
+    void weight_matrix(std::string_view node, std::string_view weight, DType dtype, size_t in_dim,
+                       size_t out_dim);
+    void heads(std::string_view node, const Node& x, size_t n_head, size_t head_dim);
+    void kv_region(std::string_view node, const KvLayout& layout, size_t n_ctx);
+    NodeId same_shape(std::string name, Op op, NodeId a, NodeId b);
+    NodeId append(std::string name, Op op, std::initializer_list<NodeId> src, Shape shape,
+                  DType dtype);
 
     Graph graph_;
+    std::unordered_set<std::string> names_;
     std::optional<uint32_t> layer_;
     std::optional<Error> error_;
 };

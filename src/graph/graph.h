@@ -30,6 +30,9 @@ struct Graph {
     const Node* find(std::string_view name) const;
 };
 
+// "[64, 3]": without trailing ones, at least one dimension.
+std::string shape_text(const Shape& shape);
+
 inline size_t logical_bytes(const Node& node) {
     return row_bytes(node.dtype, elements(node.shape));
 }

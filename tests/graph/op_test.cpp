@@ -1,0 +1,66 @@
+#include "graph/op.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace minfer {
+namespace {
+
+TEST(Op, NamesFollowTheVariant) {
+    EXPECT_EQ(op_name(op::Input{}), "Input");
+    EXPECT_EQ(op_name(op::Add{}), "Add");
+    EXPECT_EQ(op_name(op::Mul{}), "Mul");
+    EXPECT_EQ(op_name(op::Scale{}), "Scale");
+    EXPECT_EQ(op_name(op::Silu{}), "Silu");
+    EXPECT_EQ(op_name(op::SwiGlu{}), "SwiGlu");
+    EXPECT_EQ(op_name(op::Softmax{}), "Softmax");
+    EXPECT_EQ(op_name(op::RmsNorm{}), "RmsNorm");
+    EXPECT_EQ(op_name(op::QkNorm{}), "QkNorm");
+    EXPECT_EQ(op_name(op::MatMul{}), "MatMul");
+    EXPECT_EQ(op_name(op::Embed{}), "Embed");
+    EXPECT_EQ(op_name(op::GatherRows{}), "GatherRows");
+    EXPECT_EQ(op_name(op::Rope{}), "Rope");
+    EXPECT_EQ(op_name(op::KvStore{}), "KvStore");
+    EXPECT_EQ(op_name(op::KvLoad{}), "KvLoad");
+    EXPECT_EQ(op_name(op::Attention{}), "Attention");
+    EXPECT_EQ(op_name(op::View{}), "View");
+}
+
+TEST(Op, WeightsComeInCallOrderWithoutAnAbsentBias) {
+    using Names = std::vector<std::string_view>;
+    EXPECT_EQ(op_weights(op::MatMul{.weight = "w", .bias = "b"}), (Names{"w", "b"}));
+    EXPECT_EQ(op_weights(op::MatMul{.weight = "w"}), Names{"w"});
+    EXPECT_EQ(op_weights(op::Embed{.weight = "e"}), Names{"e"});
+    EXPECT_EQ(op_weights(op::RmsNorm{.weight = "n"}), Names{"n"});
+    EXPECT_EQ(op_weights(op::QkNorm{.weight = "q"}), Names{"q"});
+    EXPECT_EQ(op_weights(op::Add{}), Names{});
+}
+
+TEST(Op, KvRowsHaveTheDocumentedByteLengths) {
+    EXPECT_EQ(kv_layout(KvFormat::F32, 96).row_bytes, 384u);
+    EXPECT_EQ(kv_layout(KvFormat::F16, 96).row_bytes, 192u);
+    EXPECT_EQ(kv_layout(KvFormat::Q8_0, 64).row_bytes, 68u);
+    EXPECT_EQ(kv_layout(KvFormat::Q8_0, 96).row_bytes, 104u);  // 102, padded to words
+    EXPECT_EQ(kv_layout(KvFormat::Q8_0, 128).row_bytes, 136u);
+    EXPECT_EQ(kv_layout(KvFormat::Q8_0, 1024).row_bytes, 1088u);
+}
+
+TEST(Op, RopeFrequenciesAreRoundedOnce) {
+    const auto inv_freq =
+        rope_inv_freq({.freq_base = 1e6f, .freq_scale = 0.5f, .n_head = 1, .head_dim = 128});
+    ASSERT_EQ(inv_freq.size(), 64u);
+    EXPECT_EQ(inv_freq[0], 0.5f);
+    EXPECT_EQ(inv_freq[16], static_cast<float>(0.5 / std::pow(1e6, 0.25)));
+    EXPECT_EQ(inv_freq[32], 0.5e-3f);  // 1e6^(1/2), exact before the one rounding
+}
+
+TEST(Op, ComparesWithItsMetadata) {
+    EXPECT_EQ(Op(op::Scale{.factor = 2}), Op(op::Scale{.factor = 2}));
+    EXPECT_NE(Op(op::Scale{.factor = 2}), Op(op::Scale{.factor = 3}));
+    EXPECT_NE(Op(op::KvStore{.layer = 1}), Op(op::KvStore{.layer = 2}));
+    EXPECT_NE(Op(op::Silu{}), Op(op::Softmax{}));
+}
+
+}  // namespace
+}  // namespace minfer
