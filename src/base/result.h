@@ -13,7 +13,7 @@
 namespace minfer {
 
 // Callers act on the kind: one switch to an exit code, one to an HTTP status.
-enum class Fault : uint8_t { BadInput, NotFound, Unsupported, OutOfMemory, Io, Device };
+enum class Fault : uint8_t { BadInput, NotFound, Unsupported, OutOfMemory, Io, Device, Cancelled };
 
 struct Error {
     Fault fault = Fault::BadInput;

@@ -1,0 +1,102 @@
+#include "runtime/engine.h"
+
+#include <algorithm>
+
+namespace minfer {
+
+Result<std::unique_ptr<Engine>> Engine::create(const Model& model, std::vector<Backend*> backends,
+                                               EngineOptions options) {
+    MINFER_ASSERT(!backends.empty());
+    if (options.n_ctx == 0 || options.n_ubatch == 0)
+        return fail(Fault::BadInput,
+                    "context of {} and batch of {} tokens, both must be at least 1", options.n_ctx,
+                    options.n_ubatch);
+    for (auto* const backend : backends)
+        for (const auto& weight : model.weights()) MINFER_TRY(backend->register_weight(weight));
+    auto engine = std::unique_ptr<Engine>(new Engine(model, std::move(backends), options));
+    MINFER_TRY(engine->prepare(1, 1));
+    return engine;
+}
+
+Engine::Engine(const Model& model, std::vector<Backend*> backends, EngineOptions options)
+    : model_(model),
+      options_(options),
+      runner_(std::move(backends),
+              [&model](const GraphParams& params) { return model.build(params); }) {}
+
+Result<> Engine::prepare(size_t n_tokens, size_t n_out) {
+    return runner_.bind({.n_tokens = n_tokens,
+                         .n_out = n_out,
+                         .n_ctx = options_.n_ctx,
+                         .kv_format = options_.kv_format});
+}
+
+Result<std::span<const float>> Engine::evaluate(std::span<const TokenId> tokens, size_t n_out,
+                                                const Progress& progress) {
+    if (n_out == 0 || n_out > tokens.size())
+        return fail(Fault::BadInput, "{} rows of logits wanted of {} tokens", n_out, tokens.size());
+    if (tokens.size() > options_.n_ctx - n_past_)
+        return fail(Fault::BadInput,
+                    "{} tokens after the {} already evaluated do not fit a context of {}",
+                    tokens.size(), n_past_, options_.n_ctx);
+    const auto n_vocab = model_.hparams().n_vocab;
+    for (const auto id : tokens)
+        if (static_cast<size_t>(id) >= n_vocab)
+            return fail(Fault::BadInput, "token id {}, allowed are ids below {}",
+                        static_cast<int32_t>(id), n_vocab);
+    // One row more than wanted: a graph always computes at least one.
+    logits_.resize((n_out + 1) * n_vocab);
+    const auto spare = std::span(logits_).last(n_vocab);
+    const auto first_wanted = tokens.size() - n_out;
+    for (size_t begin = 0; begin < tokens.size();) {
+        const auto end = std::min(begin + options_.n_ubatch, tokens.size());
+        const auto wanted_from = std::max(begin, first_wanted);
+        const auto rows = end > wanted_from ? end - wanted_from : 0;
+        MINFER_TRY(run(tokens.subspan(begin, end - begin),
+                       rows ? std::span(logits_).subspan((wanted_from - first_wanted) * n_vocab,
+                                                         rows * n_vocab)
+                            : spare));
+        n_past_ += end - begin;
+        begin = end;
+        if (progress && begin < tokens.size() && !progress(begin))
+            return fail(Fault::Cancelled, "cancelled after {} of {} tokens", begin, tokens.size());
+    }
+    return std::span<const float>(logits_).first(n_out * n_vocab);
+}
+
+Result<> Engine::run(std::span<const TokenId> tokens, std::span<float> logits) {
+    const auto nt = tokens.size();
+    const auto n_out = logits.size() / model_.hparams().n_vocab;
+    MINFER_TRY(prepare(nt, n_out));
+
+    ids_.resize(nt);
+    positions_.resize(nt);
+    window_.resize(attn_span_elements(nt));
+    for (size_t t = 0; t < nt; ++t) {
+        ids_[t] = static_cast<int32_t>(tokens[t]);
+        positions_[t] = static_cast<int32_t>(n_past_ + t);
+        window_[t] = 0;
+        window_[nt + t] = positions_[t] + 1;
+    }
+    const auto write = [&](std::string_view name, const std::vector<int32_t>& values) {
+        return runner_.write_input(name, std::as_bytes(std::span(values)));
+    };
+    MINFER_TRY(write("token_ids", ids_));
+    MINFER_TRY(write("positions", positions_));
+    MINFER_TRY(write("cells", positions_));  // one sequence from cell 0: cell == position
+    MINFER_TRY(write("attn_span", window_));
+    if (n_out < nt) {
+        tail_.resize(n_out);
+        for (size_t i = 0; i < n_out; ++i) tail_[i] = static_cast<int32_t>(nt - n_out + i);
+        MINFER_TRY(write("tail_ids", tail_));
+    }
+    MINFER_TRY(runner_.execute());
+    return runner_.read_output(0, logits);
+}
+
+void Engine::truncate(size_t n_past) {
+    MINFER_ASSERT(n_past <= n_past_);
+    n_past_ = n_past;
+}
+
+}  // namespace minfer

@@ -1,0 +1,65 @@
+#pragma once
+// Runs a model over one growing sequence: tokens in, logits out, keys and values kept in between.
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "graph/runner.h"
+#include "model/model.h"
+#include "text/token_id.h"
+
+namespace minfer {
+
+struct EngineOptions {
+    size_t n_ctx = 4096;    // cells of the KV arena: most tokens a sequence can hold
+    size_t n_ubatch = 512;  // most tokens in one graph; results do not depend on it
+    KvFormat kv_format = KvFormat::F32;
+};
+
+class Engine {
+  public:
+    // Registers the weights and builds the decode graph, so that whatever cannot run is refused
+    // here by name. Model and backends (priority order, CPU last) outlive the engine.
+    static Result<std::unique_ptr<Engine>> create(const Model& model,
+                                                  std::vector<Backend*> backends,
+                                                  EngineOptions options);
+
+    // Called between the graphs of a long prompt with the number of tokens done; false cancels.
+    using Progress = std::function<bool(size_t done)>;
+
+    // Appends tokens to the sequence and returns the logits of the last `n_out` of them, row by row
+    // [n_out][n_vocab], valid until the next call. After an error, or when cancelled (Fault::
+    // Cancelled), the tokens of finished graphs stay evaluated: see n_past().
+    // BadInput: no tokens, n_out 0 or above their number, an id outside the vocabulary, or more
+    // tokens than the context still holds.
+    Result<std::span<const float>> evaluate(std::span<const TokenId> tokens, size_t n_out = 1,
+                                            const Progress& progress = {});
+
+    // Forgets everything from position `n_past` on; must not exceed n_past().
+    void truncate(size_t n_past);
+
+    size_t n_past() const { return n_past_; }
+    size_t n_ctx() const { return options_.n_ctx; }
+    const Model& model() const { return model_; }
+    const EngineOptions& options() const { return options_; }
+    const RunnerCounters& counters() const { return runner_.counters(); }
+    const Graph& graph() const { return runner_.graph(); }  // the one last run
+
+    // Makes the graph for a step of this shape current without running it (exports).
+    Result<> prepare(size_t n_tokens, size_t n_out);
+
+  private:
+    Engine(const Model& model, std::vector<Backend*> backends, EngineOptions options);
+    Result<> run(std::span<const TokenId> tokens, std::span<float> logits);
+
+    const Model& model_;
+    EngineOptions options_;
+    GraphRunner runner_;
+    size_t n_past_ = 0;
+    std::vector<int32_t> ids_, positions_, window_, tail_;  // host side of the inputs
+    std::vector<float> logits_;
+};
+
+}  // namespace minfer

@@ -1,0 +1,45 @@
+#pragma once
+// The loop from prompt to text: evaluate, sample, decode, stop.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/engine.h"
+#include "runtime/sampler.h"
+#include "text/tokenizer.h"
+
+namespace minfer {
+
+enum class StopReason : uint8_t { EndToken, StopString, TokenLimit, ContextFull, Cancelled };
+
+std::string_view describe(StopReason reason);
+
+struct GenerateOptions {
+    int64_t max_tokens = -1;        // -1: until an end token or the context is full; 0: none
+    std::vector<std::string> stop;  // stop strings
+    bool ignore_eos = false;        // end tokens are banned
+    bool show_control = false;      // print control tokens as their text
+};
+
+struct Generation {
+    std::vector<TokenId> tokens;  // without the end token
+    StopReason reason = StopReason::TokenLimit;
+    size_t n_prompt = 0;
+    double prompt_seconds = 0;  // evaluating the prompt
+    double decode_seconds = 0;  // from then on
+};
+
+struct GenerateHooks {
+    std::function<void(std::string_view)> on_text;             // whole UTF-8 characters
+    std::function<void(size_t done, size_t total)> on_prompt;  // progress
+    std::function<bool()> cancelled;                           // asked between graphs
+};
+
+// Continues the engine's sequence with `prompt` (at least one token) and then the model's own.
+// Cancelling is a StopReason, not an error.
+Result<Generation> generate(Engine& engine, const Tokenizer& tokenizer, SamplerOptions sampling,
+                            std::span<const TokenId> prompt, const GenerateOptions& options,
+                            const GenerateHooks& hooks);
+
+}  // namespace minfer
