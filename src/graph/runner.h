@@ -32,8 +32,14 @@ class GraphRunner {
     GraphRunner(std::vector<Backend*> backends, Build build);
     ~GraphRunner();
 
-    // Makes the graph for `params` current.
+    // Makes the graph for `params` current; on an error the previous one stays current. Cached
+    // graphs share their activation memory: when another graph becomes current, its inputs have
+    // to be filled, and what the previous graph computed is gone.
     Result<> bind(const GraphParams& params);
+
+    // Builds the current graph again and fails unless op, shape, type, sources and placement of
+    // every node are equal: the test of the promise that equal params mean an identical graph.
+    Result<> check_reuse() const;
 
     // The current graph, after fusion: what is executed and what exports show.
     const Graph& graph() const;
@@ -42,6 +48,8 @@ class GraphRunner {
     // Fills the current graph's input of this name; the byte count must equal the input's.
     Result<> write_input(std::string_view name, std::span<const std::byte> bytes);
 
+    // Runs the current graph. A read input that was not filled since the graph became current is
+    // BadInput; backend errors pass through, and then no output can be read.
     Result<> execute();
 
     // Copies output `index` of the current graph.

@@ -1,0 +1,199 @@
+#include "graph/mapped_graph.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "graph/assign.h"
+#include "graph/liveness.h"
+
+namespace minfer {
+namespace {
+
+Result<Backend*> backend_of(const Node& node, std::span<Backend* const> backends) {
+    MINFER_ASSERT(node.backend.has_value());
+    auto* const backend = find_backend(backends, *node.backend);
+    if (backend == nullptr)
+        return fail(Fault::Unsupported, "graph node '{}' ({}): no backend with id {} is in use",
+                    node.name, op_name(node.op), std::to_underlying(*node.backend));
+    return backend;
+}
+
+// Fills one MappedGraph; the steps run in this order.
+class Mapper {
+  public:
+    Mapper(MappedGraph& mapped, std::span<Backend* const> backends, Reservation& reservation,
+           KvRegions& kv)
+        : mapped_(mapped),
+          graph_(mapped.graph),
+          backends_(backends),
+          reservation_(reservation),
+          kv_(kv) {}
+
+    Result<> map() {
+        MINFER_TRY(check_support());
+        const auto splits = split_graph(graph_);
+        MINFER_TRY(resolve_weights(splits));
+        MINFER_TRY(take_memory());
+        for (const auto& split : splits) MINFER_TRY(add_stage(split));
+        point_calls(splits);
+        mapped_.is_filled.resize(graph_.inputs.size(), false);
+        mapped_.is_read.resize(graph_.inputs.size(), false);
+        const auto roots = view_roots(graph_);
+        for (const auto& split : splits)
+            for (const NodeId id : split.nodes)
+                for (const NodeId src : graph_.node(id).src) {
+                    const auto input = std::ranges::find(graph_.inputs, roots[src]);
+                    if (input != graph_.inputs.end())
+                        mapped_.is_read[static_cast<size_t>(input - graph_.inputs.begin())] = true;
+                }
+        return {};
+    }
+
+  private:
+    Result<> check_support() {
+        const auto live = live_nodes(graph_);
+        for (const auto& node : graph_.nodes) {
+            if (!live[node.id]) continue;
+            auto* const backend = MINFER_TRY(backend_of(node, backends_));
+            if (has_kernel(node.op) && !takes(*backend, node))
+                return fail(Fault::Unsupported,
+                            "graph node '{}': backend {} does not run {} with output {} {}",
+                            node.name, backend->name(), op_name(node.op), name(node.dtype),
+                            shape_text(node.shape));
+        }
+        return {};
+    }
+
+    Result<> resolve_weights(const std::vector<Split>& splits) {
+        for (const auto& split : splits)
+            for (const NodeId id : split.nodes) {
+                const auto& node = graph_.node(id);
+                auto* const backend = MINFER_TRY(backend_of(node, backends_));
+                for (const auto weight : op_weights(node.op)) {
+                    const auto found = backend->find_weight(weight);
+                    if (!found)
+                        return fail(Fault::NotFound,
+                                    "graph node '{}': weight '{}' is not registered on backend {}",
+                                    node.name, weight, backend->name());
+                    mapped_.weights.push_back(*found);
+                }
+            }
+        return {};
+    }
+
+    Result<> take_memory() {
+        const auto plan = MINFER_TRY(plan_memory(graph_));
+        const auto buffers = MINFER_TRY(reservation_.map(plan.slots, backends_));
+        mapped_.memory.resize(graph_.nodes.size());
+        for (const auto& node : graph_.nodes) {
+            const auto& memory = plan.nodes[node.id];
+            switch (memory.home) {
+                case Home::None:
+                    break;
+                case Home::Slot:
+                    mapped_.memory[node.id] = BufRef{.backend = plan.slots[memory.slot].backend,
+                                                     .id = buffers[memory.slot],
+                                                     .offset = memory.offset,
+                                                     .bytes = memory.bytes};
+                    break;
+                case Home::KvRegion: {
+                    const auto pair = MINFER_TRY(ensure_kv(node));
+                    mapped_.memory[node.id] = pair.k;
+                    break;
+                }
+            }
+        }
+        return {};
+    }
+
+    Result<KvPair> ensure_kv(const Node& node) {
+        auto* const backend = MINFER_TRY(backend_of(node, backends_));
+        if (const auto* store = std::get_if<op::KvStore>(&node.op))
+            return kv_.ensure(store->layer, *backend, store->layout, store->n_ctx);
+        const auto& load = std::get<op::KvLoad>(node.op);
+        return kv_.ensure(load.layer, *backend, load.layout, load.n_ctx);
+    }
+
+    Result<> add_stage(const Split& split) {
+        auto* const backend = find_backend(backends_, split.backend);
+        auto stage = Stage{.backend = backend};
+        for (const NodeId id : split.imports) {
+            const auto& from = *mapped_.memory[id];
+            auto buffer = OwnedBuffer::alloc(*backend, from.bytes);
+            if (!buffer)
+                return at(fmt::format("staging of '{}'", graph_.node(id).name), buffer.error());
+            mapped_.staging.push_back(*std::move(buffer));
+            const auto& to = mapped_.staging.back().ref();
+            stage.imports.push_back(
+                {.source = find_backend(backends_, from.backend), .from = from, .to = to});
+            staged_[{split.backend, id}] = to;
+            if (mapped_.bounce.size() < from.bytes) mapped_.bounce.resize(from.bytes);
+        }
+        for (const NodeId id : split.nodes)
+            for (const NodeId src : graph_.node(id).src)
+                mapped_.sources.push_back(graph_.node(src).backend == split.backend
+                                              ? *mapped_.memory[src]
+                                              : staged_.at({split.backend, src}));
+        mapped_.stages.push_back(std::move(stage));
+        return {};
+    }
+
+    // The lists of sources and weights are complete now, so pointers into them stay valid.
+    void point_calls(const std::vector<Split>& splits) {
+        auto sources = std::span<const BufRef>(mapped_.sources);
+        auto weights = std::span<const WeightId>(mapped_.weights);
+        for (size_t s = 0; s < splits.size(); ++s)
+            for (const NodeId id : splits[s].nodes) {
+                const auto& node = graph_.node(id);
+                const size_t n_weights = op_weights(node.op).size();
+                mapped_.stages[s].calls.push_back({.node = &node,
+                                                   .in = sources.first(node.src.size()),
+                                                   .out = *mapped_.memory[id],
+                                                   .kv = regions_of(node),
+                                                   .weights = weights.first(n_weights)});
+                sources = sources.subspan(node.src.size());
+                weights = weights.subspan(n_weights);
+            }
+    }
+
+    std::optional<KvPair> regions_of(const Node& node) const {
+        if (const auto* store = std::get_if<op::KvStore>(&node.op)) return kv_.find(store->layer);
+        if (const auto* attention = std::get_if<op::Attention>(&node.op))
+            return kv_.find(attention->layer);
+        return std::nullopt;
+    }
+
+    MappedGraph& mapped_;
+    const Graph& graph_;
+    std::span<Backend* const> backends_;
+    Reservation& reservation_;
+    KvRegions& kv_;
+    std::map<std::pair<BackendId, NodeId>, BufRef> staged_;
+};
+
+}  // namespace
+
+Result<OwnedBuffer> OwnedBuffer::alloc(Backend& backend, size_t bytes) {
+    const auto id = MINFER_TRY(backend.alloc(bytes));
+    return OwnedBuffer(backend, {.backend = backend.id(), .id = id, .bytes = bytes});
+}
+
+OwnedBuffer::OwnedBuffer(OwnedBuffer&& other) noexcept
+    : backend_(std::exchange(other.backend_, nullptr)), ref_(other.ref_) {}
+
+OwnedBuffer::~OwnedBuffer() {
+    if (backend_ != nullptr) backend_->free(ref_.id);
+}
+
+Result<std::unique_ptr<MappedGraph>> map_graph(const GraphParams& params, Graph graph,
+                                               std::span<Backend* const> backends,
+                                               Reservation& reservation, KvRegions& kv) {
+    auto mapped = std::make_unique<MappedGraph>();
+    mapped->params = params;
+    mapped->graph = std::move(graph);
+    MINFER_TRY(Mapper(*mapped, backends, reservation, kv).map());
+    return mapped;
+}
+
+}  // namespace minfer
