@@ -11,7 +11,7 @@
 namespace minfer::gguf {
 
 // 'text' with control characters and ill-formed bytes as \xNN, cut after max_bytes with "…".
-inline std::string quoted(std::string_view text, size_t max_bytes = 80) {
+inline std::string printable(std::string_view text, size_t max_bytes = 80) {
     std::string shown = "'";
     const bool cut = text.size() > max_bytes;
     if (cut) {

@@ -55,7 +55,8 @@ class File {
 
   private:
     File() = default;
-    Result<> add_part(std::span<const std::byte> bytes);
+    // Takes the tensors of part number `part`; gives back its keys.
+    Result<Metadata> add_part(std::span<const std::byte> bytes, size_t part);
 
     std::vector<MappedFile> parts_;
     Metadata metadata_;

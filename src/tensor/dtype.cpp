@@ -42,6 +42,8 @@ constexpr DTypeInfo kDTypes[] = {
     {DType::TQ1_0, "TQ1_0", 256, 54},
     {DType::TQ2_0, "TQ2_0", 256, 66},
     {DType::MXFP4, "MXFP4", 32, 17},
+    {DType::NVFP4, "NVFP4", 64, 36},
+    {DType::Q1_0, "Q1_0", 128, 18},
 };
 
 bool same_letters(std::string_view a, std::string_view b) {
@@ -63,6 +65,31 @@ std::optional<DType> dtype_from_file(uint32_t number) {
     if (row == std::end(kDTypes)) return std::nullopt;
     return row->type;
 }
+
+std::string_view removed_dtype_name(uint32_t number) {
+    switch (number) {
+        case 4:
+            return "Q4_2";
+        case 5:
+            return "Q4_3";
+        case 31:
+            return "Q4_0_4_4";
+        case 32:
+            return "Q4_0_4_8";
+        case 33:
+            return "Q4_0_8_8";
+        case 36:
+            return "IQ4_NL_4_4";
+        case 37:
+            return "IQ4_NL_4_8";
+        case 38:
+            return "IQ4_NL_8_8";
+        default:
+            return {};
+    }
+}
+
+std::span<const DTypeInfo> all_dtypes() { return kDTypes; }
 
 std::optional<DType> dtype_from_name(std::string_view name) {
     for (const auto& row : kDTypes)

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace minfer {
@@ -41,6 +42,8 @@ enum class DType : uint32_t {
     TQ1_0 = 34,
     TQ2_0 = 35,
     MXFP4 = 39,
+    NVFP4 = 40,
+    Q1_0 = 41,
 };
 
 struct DTypeInfo {
@@ -55,6 +58,12 @@ const DTypeInfo& info(DType type);
 
 // The type with this number in a file, or nothing for numbers never assigned or since removed.
 std::optional<DType> dtype_from_file(uint32_t number);
+
+// What a number that the format gave up (4, 5, 31-33, 36-38) stood for; empty for any other.
+std::string_view removed_dtype_name(uint32_t number);
+
+// Every row of the table, in the order of the numbers.
+std::span<const DTypeInfo> all_dtypes();
 
 // The type of this name in any letter case ("q4_K", "Q4_K"), or nothing.
 std::optional<DType> dtype_from_name(std::string_view name);
