@@ -36,3 +36,8 @@ if(MINFER_SANITIZE)
     add_compile_options(-fsanitize=${MINFER_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
     add_link_options(-fsanitize=${MINFER_SANITIZE})
 endif()
+
+# The fuzzers are steered by the coverage of the libraries, not only of their own file.
+if(MINFER_FUZZ)
+    add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
