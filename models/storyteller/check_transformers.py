@@ -27,10 +27,12 @@ HF_NAMES = {
     "ffn_down": "mlp.down_proj",
 }
 
+OUTER_NAMES = {"token_embd.weight": "embed_tokens.weight", "output_norm.weight": "norm.weight"}
+
 
 def hf_name(name: str) -> str:
     if not name.startswith("blk."):
-        return {"token_embd.weight": "embed_tokens.weight", "output_norm.weight": "norm.weight"}[name]
+        return OUTER_NAMES[name]
     _, layer, part, kind = name.split(".")
     return f"layers.{layer}.{HF_NAMES[part]}.{kind}"
 
@@ -66,7 +68,8 @@ def main():
     ours, theirs = model(tokens), reference(tokens).logits
     error = ((ours - theirs).norm() / theirs.norm()).item()
     same = (ours.argmax(-1) == theirs.argmax(-1)).float().mean().item()
-    print(f"relative error {error:.2e}, largest {(ours - theirs).abs().max():.2e}, same choice {same:.4f}")
+    largest = (ours - theirs).abs().max().item()
+    print(f"relative error {error:.2e}, largest {largest:.2e}, same choice {same:.4f}")
     sys.exit(0 if error < 1e-5 else 1)
 
 

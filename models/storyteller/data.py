@@ -61,6 +61,6 @@ class Windows:
         offset = self.random.integers(self.length)
         starts = np.arange(offset, len(stream) - self.length - 1, self.length)
         before = document_starts[np.searchsorted(document_starts, starts, side="right") - 1]
-        kind = self.random.integers(4, size=len(starts))  # 0, 1: as cut; 2: at the mark; 3: after it
+        kind = self.random.integers(4, size=len(starts))  # 0, 1: as cut; 2: at mark; 3: after it
         starts = np.where(kind < 2, starts, before + (kind == 3))
         return stream, self.random.permutation(starts)

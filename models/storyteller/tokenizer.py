@@ -14,7 +14,10 @@ QWEN2_PIECES = (
 )
 
 
-def make_tokenizer(vocab: dict[str, int] | None = None, merges: list[tuple[str, str]] | None = None):
+def make_tokenizer(
+    vocab: dict[str, int] | None = None, merges: list[tuple[str, str]] | None = None
+) -> Tokenizer:
+    """With a vocabulary, or an empty one ready for training."""
     bpe = models.BPE(vocab=vocab, merges=merges) if vocab else models.BPE()
     tokenizer = Tokenizer(bpe)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -24,15 +27,14 @@ def make_tokenizer(vocab: dict[str, int] | None = None, merges: list[tuple[str, 
         ]
     )
     tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_special_tokens([END_OF_TEXT])
+    if vocab:
+        tokenizer.add_special_tokens([END_OF_TEXT])
     return tokenizer
 
 
 def train_tokenizer(documents: list[str], vocab_size: int) -> Tokenizer:
     """All 256 bytes are in the vocabulary, so any text has a tokenisation."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = make_tokenizer().pre_tokenizer
-    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer = make_tokenizer()
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
         special_tokens=[END_OF_TEXT],

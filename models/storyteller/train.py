@@ -42,7 +42,7 @@ def parse_arguments():
     p.add_argument("--rate", type=float, default=3e-3, help="peak learning rate")
     p.add_argument("--weight-decay", type=float, default=1.5)
     p.add_argument("--dropout", type=float, default=0.2)
-    p.add_argument("--plain-copies", type=int, default=3, help="times a plain story is read an epoch")
+    p.add_argument("--plain-copies", type=int, default=3, help="readings of plain stories an epoch")
     p.add_argument("--max-steps", type=int, default=0, help="stop early, to try the script out")
     return p.parse_args()
 
@@ -102,7 +102,7 @@ def train(model, windows: Windows, held_out: dict[str, np.ndarray], args, log):
         model.eval()
         losses = {name: stream_loss(model, part)[0] for name, part in held_out.items()}
         model.train()
-        log(epoch=epoch + 1, step=step, train=total.item() / batches, **losses,
+        log(epoch=epoch + 1, step=step, train=total.item() / (batch + 1), **losses,
             seconds=round(time.time() - began, 1))  # fmt: skip
         save_file(model.state_dict(), args.out / "model.safetensors")
         if step == args.max_steps:
@@ -135,8 +135,9 @@ def main():
             print(line, flush=True)
             print(line, file=file, flush=True)
 
-        log(parameters=count_parameters(model), documents=len(training), held_out_documents=len(held_out),
-            plain=sum(c > 1 for c in copies), tokens=sum(map(len, windows.documents)),
+        log(parameters=count_parameters(model), documents=len(training),
+            held_out_documents=len(held_out), plain=sum(c > 1 for c in copies),
+            tokens=sum(map(len, windows.documents)),
             **{k: str(v) for k, v in vars(args).items()})  # fmt: skip
         streams = {
             "held_out": np.concatenate(encode(tokenizer, held_out)),
