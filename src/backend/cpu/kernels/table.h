@@ -1,0 +1,45 @@
+#pragma once
+// The whole table for one vector type; included by one .cpp per instruction set.
+
+#include "backend/cpu/kernels/attention.h"
+#include "backend/cpu/kernels/elementwise.h"
+#include "backend/cpu/kernels/matrix_float.h"
+#include "backend/cpu/kernels/quantize.h"
+#include "backend/cpu/kernels/rows.h"
+
+namespace minfer::cpu {
+
+template <class S>
+struct Table {
+    static constexpr int kRows = S::kTileRows, kTokens = S::kTileTokens;
+
+    template <class Tile>
+    static constexpr auto matrix = Walk<Tile, kRows, kTokens>::run;
+
+    static constexpr MatKernel kMatrices[] = {
+        {DType::F32, ActFormat::F32, matrix<FloatTile<S, LoadF32<S>>>},
+        {DType::F16, ActFormat::F32, matrix<FloatTile<S, LoadF16<S>>>},
+        {DType::BF16, ActFormat::F32, matrix<FloatTile<S, LoadBF16<S>>>},
+    };
+
+    static constexpr Kernels make(const char* name) {
+        return {
+            .name = name,
+            .add = Elementwise<S>::add,
+            .mul = Elementwise<S>::mul,
+            .scale = Elementwise<S>::scale,
+            .silu = Elementwise<S>::silu,
+            .swiglu = Elementwise<S>::swiglu,
+            .softmax = Rows<S>::softmax,
+            .rms_norm = Rows<S>::rms_norm,
+            .rope = Rows<S>::rope,
+            .attention_f32 = Attention<S, CellsF32<S>>::run,
+            .quantize_q8 = Quantize<S>::q8,
+            .quantize_q8k = Quantize<S>::q8k,
+            .matrices = kMatrices,
+            .n_matrices = sizeof kMatrices / sizeof kMatrices[0],
+        };
+    }
+};
+
+}  // namespace minfer::cpu

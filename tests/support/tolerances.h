@@ -1,0 +1,16 @@
+#pragma once
+// Every bar the backends are held to, as NMSE against a double-precision reference that reads the
+// operands as stored. f32 arithmetic lies one to two orders below each (docs: design section 7).
+
+namespace minfer::test {
+
+constexpr double kSiluBar = 1e-13;    // SiLU, SwiGLU: a few units in the last place
+constexpr double kRopeBar = 1e-12;    // the reference rotates by the same f32 angles
+constexpr double kNormBar = 1e-10;    // norms and softmax
+constexpr double kMatmulBar = 1e-10;  // f32 operands, or operands rounded as the kernel rounds them
+constexpr double kAttentionBar = 1e-10;
+// Activations rounded to 8 bits: the step is largest/127 with largest about 2 (32 values) to 3 (256
+// values) standard deviations, and a rounding error has variance step^2 / 12: 2e-5 to 5e-5.
+constexpr double kQuantizedActivationBar = 1e-4;
+
+}  // namespace minfer::test
