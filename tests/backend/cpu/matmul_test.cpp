@@ -1,4 +1,5 @@
 #include <cmath>
+#include <cstddef>
 
 #include "backend/cpu/rig.h"
 #include "support/nmse.h"
@@ -73,6 +74,141 @@ TEST_P(CpuMatmul, ExactModeMatchesDoubleArithmeticInEveryType) {
         EXPECT_EQ(got.error, "");
         EXPECT_LE(nmse(got.values, reference(c, c.x())), kMatmulBar)
             << name(c.dtype) << " " << c.in_dim << "x" << c.out_dim << "x" << c.n_tokens;
+    }
+}
+
+// Copies the half-float scales of every block from one set of rows to another.
+void keep_block_scales(DType dtype, std::span<const std::byte> from, std::span<std::byte> to) {
+    const auto copy = [&](size_t offset, size_t bytes) {
+        for (size_t at = 0; at < to.size(); at += info(dtype).block_bytes)
+            std::memcpy(&to[at + offset], &from[at + offset], bytes);
+    };
+    switch (dtype) {
+        case DType::F32:
+        case DType::F16:
+        case DType::BF16:
+            return copy(0, info(dtype).block_bytes);
+        case DType::Q4_1:
+        case DType::Q5_1:
+        case DType::Q4_K:
+        case DType::Q5_K:
+            return copy(0, 4);
+        case DType::Q2_K:
+            return copy(offsetof(BlockQ2_K, d), 4);
+        case DType::Q3_K:
+            return copy(offsetof(BlockQ3_K, d), 2);
+        case DType::Q6_K:
+            return copy(offsetof(BlockQ6_K, d), 2);
+        default:
+            return copy(0, 2);
+    }
+}
+
+// What the kernels make of an activation row: blocks of 32 or 256, largest value to 127.
+std::vector<float> rounded(std::span<const float> x, size_t block) {
+    auto out = std::vector<float>(x.size());
+    for (size_t at = 0; at < x.size(); at += block) {
+        float largest = 0;
+        for (size_t i = at; i < at + block; ++i) largest = std::fmax(largest, std::fabs(x[i]));
+        for (size_t i = at; i < at + block && largest > 0; ++i)
+            out[i] = std::nearbyint(x[i] * (127 / largest)) * (largest / 127);
+    }
+    return out;
+}
+
+// 0 for the types whose activations stay f32.
+size_t activation_block(DType dtype) {
+    switch (dtype) {
+        case DType::Q4_0:
+        case DType::Q4_1:
+        case DType::Q5_0:
+        case DType::Q5_1:
+        case DType::Q8_0:
+            return 32;
+        case DType::Q4_K:
+        case DType::Q5_K:
+        case DType::Q6_K:
+            return 256;
+        default:
+            return 0;
+    }
+}
+
+TEST_P(CpuMatmul, QuantizedModeDiffersByTheRoundingOfActivationsAndNothingElse) {
+    for (const auto& c : cases()) {
+        auto rig = Rig(options());
+        const auto x = c.x();
+        const auto got = multiply(rig, c, x);
+        const auto block = activation_block(c.dtype);
+        EXPECT_EQ(got.error, "");
+        EXPECT_LE(nmse(got.values, reference(c, block ? rounded(x, block) : x)), kMatmulBar)
+            << name(c.dtype) << " " << c.in_dim << "x" << c.out_dim << "x" << c.n_tokens;
+        // One product of one block is no statistic.
+        if (c.out_dim > 1)
+            EXPECT_LE(nmse(got.values, reference(c, x)), kQuantizedActivationBar) << name(c.dtype);
+    }
+}
+
+TEST_P(CpuMatmul, ExtremeQuantsDoNotOverflowTheIntegerSums) {
+    for (const auto dtype : kTypes) {
+        for (const int fill : {0x00, 0x7f, 0x80, 0xff}) {
+            auto c = Case{dtype, 512, 4, 2};
+            auto rows = c.weight();
+            // All quants and group scales alike; the block scales stay ordinary.
+            const auto random = rows;
+            std::ranges::fill(rows, static_cast<std::byte>(fill));
+            keep_block_scales(dtype, random, rows);
+            const auto w = dequantized(dtype, rows);
+            for (const float value : {1.f, -1.f}) {
+                auto rig = Rig(options());
+                rig.weight("w", dtype, {512, 4, 1, 1}, rows);
+                const auto x = std::vector<float>(512, value);
+                const auto matmul =
+                    op::MatMul{.weight = "w", .dtype = dtype, .in_dim = 512, .out_dim = 4};
+                auto want = std::vector<double>(4);
+                for (size_t i = 0; i < w.size(); ++i) want[i / 512] += double{value} * w[i];
+                EXPECT_LE(nmse(rig.run(matmul, {4, 1, 1, 1}, {rig.floats(x)}).values, want),
+                          kMatmulBar)
+                    << name(dtype) << " filled with " << fill;
+            }
+        }
+    }
+}
+
+TEST_P(CpuMatmul, AnActivationThatIsNotFiniteShowsInEveryOutputOfItsToken) {
+    for (const auto dtype : {DType::Q4_0, DType::Q5_1, DType::Q4_K, DType::Q6_K, DType::F16}) {
+        const auto c = Case{dtype, 512, 5, 3};
+        for (const float bad : {NAN, INFINITY, -INFINITY}) {
+            auto rig = Rig(options());
+            auto x = c.x();
+            x[512 + 300] = bad;
+            const auto got = multiply(rig, c, x).values;
+            for (size_t i = 0; i < got.size(); ++i)
+                EXPECT_EQ(std::isfinite(got[i]), i / 5 != 1) << name(dtype) << " " << i;
+        }
+    }
+}
+
+TEST_P(CpuMatmul, ZeroAndTinyActivationsGiveZeros) {
+    for (const auto dtype : {DType::Q8_0, DType::Q4_1, DType::Q6_K}) {
+        const auto c = Case{dtype, 256, 5, 1};
+        for (const float tiny : {0.f, 1e-40f}) {
+            auto rig = Rig(options());
+            const auto x = std::vector<float>(256, tiny);
+            for (const auto y : multiply(rig, c, x).values) EXPECT_LE(std::fabs(y), 1e-35f);
+        }
+    }
+}
+
+TEST(CpuMatmulIsas, InstructionSetsAgreeWithinRounding) {
+    for (const auto& c : cases()) {
+        auto scalar = Rig({.isa = CpuIsa::Scalar});
+        const auto want = multiply(scalar, c, c.x()).values;
+        for (const auto isa : cpu_isas()) {
+            auto rig = Rig({.isa = isa});
+            EXPECT_LE(nmse(multiply(rig, c, c.x()).values, want), kMatmulBar)
+                << name(c.dtype) << " " << isa_name(isa);
+        }
     }
 }
 

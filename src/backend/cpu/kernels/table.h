@@ -3,7 +3,9 @@
 
 #include "backend/cpu/kernels/attention.h"
 #include "backend/cpu/kernels/elementwise.h"
+#include "backend/cpu/kernels/matrix_blocks.h"
 #include "backend/cpu/kernels/matrix_float.h"
+#include "backend/cpu/kernels/matrix_super.h"
 #include "backend/cpu/kernels/quantize.h"
 #include "backend/cpu/kernels/rows.h"
 
@@ -20,6 +22,14 @@ struct Table {
         {DType::F32, ActFormat::F32, matrix<FloatTile<S, LoadF32<S>>>},
         {DType::F16, ActFormat::F32, matrix<FloatTile<S, LoadF16<S>>>},
         {DType::BF16, ActFormat::F32, matrix<FloatTile<S, LoadBF16<S>>>},
+        {DType::Q4_0, ActFormat::Q8, matrix<BlockTile<S, QuantsQ4_0<S>>>},
+        {DType::Q4_1, ActFormat::Q8, matrix<BlockTile<S, QuantsQ4_1<S>>>},
+        {DType::Q5_0, ActFormat::Q8, matrix<BlockTile<S, QuantsQ5_0<S>>>},
+        {DType::Q5_1, ActFormat::Q8, matrix<BlockTile<S, QuantsQ5_1<S>>>},
+        {DType::Q8_0, ActFormat::Q8, matrix<BlockTile<S, QuantsQ8_0<S>>>},
+        {DType::Q4_K, ActFormat::Q8K, matrix<SuperTile<S, GroupsQ4_K<S>>>},
+        {DType::Q5_K, ActFormat::Q8K, matrix<SuperTile<S, GroupsQ5_K<S>>>},
+        {DType::Q6_K, ActFormat::Q8K, matrix<SuperTile<S, GroupsQ6_K<S>>>},
     };
 
     static constexpr Kernels make(const char* name) {

@@ -106,11 +106,21 @@ struct Avx2 {
     static I32 dot_u8(I8 x, I8 y) {
         return _mm256_madd_epi16(_mm256_maddubs_epi16(x, y), _mm256_set1_epi16(1));
     }
+    static I32 mad_u8(I32 acc, I8 x, I8 y, int16_t scale) {
+        return mad_scaled(acc, x, y, _mm256_set1_epi16(scale));
+    }
     static I32 mad_u8(I32 acc, I8 x, I8 y, int16_t low, int16_t high) {
-        const auto scale = _mm256_set_m128i(_mm_set1_epi16(high), _mm_set1_epi16(low));
-        return _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_maddubs_epi16(x, y), scale));
+        return mad_scaled(acc, x, y, _mm256_set_m128i(_mm_set1_epi16(high), _mm_set1_epi16(low)));
     }
     static I16 load_i16(const int16_t* p) { return load_i8(p); }
+    static void store_i16(int16_t* p, I16 x) {
+        _mm256_storeu_si256(reinterpret_cast<__m256i_u*>(p), x);
+    }
+    static I16 widen_i8(const int8_t* p) { return _mm256_cvtepi8_epi16(load_128(p)); }
+    static I16 widen_twice(uint64_t word) {
+        const auto bytes = _mm_cvtsi64_si128(static_cast<long long>(word));
+        return _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(bytes, bytes));
+    }
     static I32 dot_i16(I16 a, I16 b) { return _mm256_madd_epi16(a, b); }
     static I32 add_i32(I32 a, I32 b) { return _mm256_add_epi32(a, b); }
     static I32 sub_i32(I32 a, I32 b) { return _mm256_sub_epi32(a, b); }
@@ -126,6 +136,9 @@ struct Avx2 {
     }
 
   private:
+    static I32 mad_scaled(I32 acc, I8 x, I8 y, I16 scale) {
+        return _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_maddubs_epi16(x, y), scale));
+    }
     // All bits in the first n lanes.
     static __m256i first(size_t n) {
         return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)),

@@ -157,8 +157,11 @@ struct Scalar {
     static I32 dot_u8(I8 x, I8 y) {
         return lanes([&](int i) { return dot4<uint8_t>(x, y, i); });
     }
-    // acc + scale * dot_u8(x, y), the first 16 products with `low`, the others with `high`.
-    // x at most 63, |scale| at most 128.
+    // acc + scale * dot_u8(x, y); x at most 63, |scale| at most 128.
+    static I32 mad_u8(I32 acc, I8 x, I8 y, int16_t scale) {
+        return mad_u8(acc, x, y, scale, scale);
+    }
+    // The same with one scale for the first 16 products and another for the last.
     static I32 mad_u8(I32 acc, I8 x, I8 y, int16_t low, int16_t high) {
         return lanes(
             [&](int i) { return acc.v[i] + (i < 4 ? low : high) * dot4<uint8_t>(x, y, i); });
@@ -166,6 +169,19 @@ struct Scalar {
     static I16 load_i16(const int16_t* p) {
         I16 x;
         std::memcpy(x.v, p, 32);
+        return x;
+    }
+    static void store_i16(int16_t* p, I16 x) { std::memcpy(p, x.v, 32); }
+    // 16 signed bytes.
+    static I16 widen_i8(const int8_t* p) {
+        I16 x;
+        for (int i = 0; i < 16; ++i) x.v[i] = p[i];
+        return x;
+    }
+    // The eight unsigned bytes of a word, lowest first, each twice in a row.
+    static I16 widen_twice(uint64_t word) {
+        I16 x;
+        for (int i = 0; i < 16; ++i) x.v[i] = static_cast<int16_t>(word >> (i / 2 * 8) & 255);
         return x;
     }
     // Lane i sums the products 2i and 2i+1.
