@@ -8,7 +8,6 @@ set(CMAKE_CXX_STANDARD 23)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
-set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "minfer is built with clang (found ${CMAKE_CXX_COMPILER_ID}); use a preset: cmake --preset release")
@@ -16,8 +15,9 @@ endif()
 
 find_program(MINFER_CCACHE ccache)
 if(MINFER_CCACHE)
-    set(CMAKE_C_COMPILER_LAUNCHER ${MINFER_CCACHE})
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${MINFER_CCACHE})
+    # The sloppiness lets objects built on a precompiled header be cached.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${MINFER_CCACHE})
 endif()
 
 # -ffp-contract=off: a result must not depend on which instructions the compiler happened to
