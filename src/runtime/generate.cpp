@@ -66,8 +66,7 @@ Result<Generation> generate(Engine& engine, const Tokenizer& tokenizer, SamplerO
 
     std::vector<TokenId> history(prompt.begin(), prompt.end());
     const auto decode_start = Clock::now();
-    const auto limit =
-        options.max_tokens < 0 ? SIZE_MAX : static_cast<size_t>(options.max_tokens);
+    const auto limit = options.max_tokens < 0 ? SIZE_MAX : static_cast<size_t>(options.max_tokens);
     for (;;) {
         if (!logits) return std::unexpected(std::move(logits).error());
         if (limit == 0) break;

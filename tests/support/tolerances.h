@@ -13,4 +13,8 @@ constexpr double kAttentionBar = 1e-10;
 // values) standard deviations, and a rounding error has variance step^2 / 12: 2e-5 to 5e-5.
 constexpr double kQuantizedActivationBar = 1e-4;
 
+// Whole models: exact mode, and with activations rounded to 8 bits in every product.
+constexpr double kLogitsExactBar = 1e-10;
+constexpr double kLogitsQuantizedActivationBar = 2e-2;
+
 }  // namespace minfer::test

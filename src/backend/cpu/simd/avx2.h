@@ -11,6 +11,7 @@ namespace minfer::cpu {
 
 struct Avx2 {
     static constexpr size_t kWidth = 8;
+    static constexpr int kTileRows = 4, kTileTokens = 2;
     using F = __m256;
     using I32 = __m256i;
     using I16 = __m256i;
