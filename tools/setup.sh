@@ -1,0 +1,83 @@
+# Sourced by run.sh and test.sh: makes sure what the build needs is installed, and builds.
+# Works offline once everything is there.
+
+DEBIAN_PACKAGES=(clang-19 libclang-rt-19-dev clang-format-19 cmake ninja-build python3
+    libfmt-dev nlohmann-json3-dev libcli11-dev libgtest-dev libgmock-dev xz-utils)
+BREW_PACKAGES=(cmake ninja fmt nlohmann-json cli11 googletest xz)
+
+die() {
+    echo "error: $*" >&2
+    exit 1
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        die "needs root to run '$*', and there is no sudo"
+    fi
+}
+
+install_debian() {
+    local missing=() package log
+    for package in "${DEBIAN_PACKAGES[@]}"; do
+        case $(dpkg-query -W -f='${Status}' "$package" 2>/dev/null) in
+            "install ok installed") ;;
+            *) missing+=("$package") ;;
+        esac
+    done
+    [ ${#missing[@]} = 0 ] && return
+    echo "installing: ${missing[*]}" >&2
+    log=$(mktemp)
+    if ! { as_root apt-get update && as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+        tail -n 5 "$log" >&2
+        die "could not install ${missing[*]} (whole output: $log)"
+    fi
+    rm -f "$log"
+}
+
+install_macos() {
+    local missing=() package
+    command -v brew >/dev/null || die "needs Homebrew (https://brew.sh) to install ${BREW_PACKAGES[*]}"
+    xcode-select -p >/dev/null 2>&1 || die "needs Apple's command line tools: xcode-select --install"
+    for package in "${BREW_PACKAGES[@]}"; do
+        brew list --versions "$package" >/dev/null 2>&1 || missing+=("$package")
+    done
+    [ ${#missing[@]} = 0 ] && return
+    echo "installing: ${missing[*]}" >&2
+    brew install "${missing[@]}" >&2 || die "could not install ${missing[*]}"
+}
+
+# Installs what is missing; prints nothing when nothing is.
+install_missing() {
+    if [ "$(uname -s)" = Darwin ]; then
+        install_macos
+    elif command -v apt-get >/dev/null; then
+        install_debian
+    else
+        command -v clang++-19 >/dev/null && command -v cmake >/dev/null && command -v ninja >/dev/null ||
+            die "this system has neither apt nor Homebrew; install by hand: ${DEBIAN_PACKAGES[*]}"
+    fi
+}
+
+preset_for() { # the configure preset of a build on this system
+    if [ "$(uname -s)" = Darwin ] && [ "$1" = release ]; then echo macos; else echo "$1"; fi
+}
+
+# build PRESET [TARGET...]: configures on the first time and builds; shows output only on failure.
+build() {
+    local preset log
+    preset=$(preset_for "$1")
+    shift
+    log=$(mktemp)
+    echo "building ($preset) ..." >&2
+    if ! { cmake --preset "$preset" && cmake --build --preset "$preset" ${1:+--target "$@"}; } \
+        >"$log" 2>&1; then
+        grep -E 'error|Error|FAILED' "$log" | head -n 20 >&2
+        die "the build failed (whole output: $log)"
+    fi
+    rm -f "$log"
+}
