@@ -36,8 +36,8 @@ float weighted_error(const float* in, const float* weight, const uint8_t* levels
 }
 
 // Weighted least squares: for each of a row of trial grids the levels are rounded, then the scale
-// and offset that fit these levels best are solved for; the trial with the least error wins.
-// Large values weigh more.
+// and offset that fit these levels best are solved for; the trial with the least error wins, and
+// the later grids begin at its offset. Large values weigh more.
 AffineFit fit_affine(const float* in, const Search& search) {
     float square_sum = 0;
     for (int i = 0; i < 32; ++i) square_sum += in[i] * in[i];
@@ -57,8 +57,7 @@ AffineFit fit_affine(const float* in, const Search& search) {
     best.min = -low;
     if (high == low) return best;
 
-    const float span = high - low;
-    const float first_inverse = static_cast<float>(search.levels) / span;
+    const float first_inverse = static_cast<float>(search.levels) / (high - low);
     best.scale = 1 / first_inverse;
     for (size_t i = 0; i < 32; ++i)
         best.levels[i] =
@@ -69,11 +68,11 @@ AffineFit fit_affine(const float* in, const Search& search) {
     for (int step = 0; step <= search.steps; ++step) {
         const float inverse = (search.first + search.stride * static_cast<float>(step) +
                                static_cast<float>(search.levels)) /
-                              span;
+                              (high - offset);
         std::array<uint8_t, 32> levels;
         float sum_l = 0, sum_ll = 0, sum_xl = 0;
         for (size_t i = 0; i < 32; ++i) {
-            const int level = round_even(inverse * (in[i] - low), 0, search.levels);
+            const int level = round_even(inverse * (in[i] - offset), 0, search.levels);
             levels[i] = static_cast<uint8_t>(level);
             const auto l = static_cast<float>(level);
             sum_l += weight[i] * l;

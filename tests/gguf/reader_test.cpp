@@ -96,7 +96,7 @@ TEST(GgufReader, EveryOneByteChangeLoadsOrFailsPolitely) {
     const auto bytes = sample_file();
     size_t refused = 0;
     for (size_t i = 0; i < bytes.size(); ++i) {
-        for (const int change : {0x01, 0x80, 0xff}) {
+        for (const int change : {1, 2, 4, 8, 16, 32, 64, 128, 255}) {
             auto changed = bytes;
             changed[i] ^= static_cast<std::byte>(change);
             const auto file = File::parse(changed);
@@ -104,7 +104,7 @@ TEST(GgufReader, EveryOneByteChangeLoadsOrFailsPolitely) {
             if (!file) ++refused;
         }
     }
-    EXPECT_GT(refused, 500u);  // most of the header is load-bearing
+    EXPECT_GT(refused, 1500u);  // most of the header is load-bearing
 }
 
 TEST(GgufReader, ReadsVersionTwo) {
