@@ -48,7 +48,8 @@ class CpuBackend final : public Backend {
     bool supports_swiglu_fusion() const override { return true; }
     bool reads_kv(KvFormat format) const override;
 
-    // Borrows the bytes: nothing is copied. Shapes are [in_dim, out_dim] or [width].
+    // Borrows the bytes, which are 4-byte aligned: nothing is copied. Shapes are [in_dim, out_dim]
+    // or [width].
     Result<> register_weight(const Weight& weight) override;
     std::optional<WeightId> find_weight(std::string_view name) const override;
     size_t weights_bytes() const override;

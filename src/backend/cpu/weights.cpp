@@ -1,6 +1,7 @@
 #include "backend/cpu/weights.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace minfer::cpu {
 namespace {
@@ -45,6 +46,9 @@ Result<> WeightTable::add(const Weight& weight) {
     if (weight.data.size() != bytes)
         return fail(Fault::BadInput, "weight '{}': {} [{}, {}] takes {} bytes, found {}",
                     weight.name, name(weight.dtype), shape[0], shape[1], bytes, weight.data.size());
+    if (reinterpret_cast<uintptr_t>(weight.data.data()) % alignof(float) != 0)
+        return fail(Fault::BadInput, "weight '{}': its data is not aligned to {} bytes",
+                    weight.name, alignof(float));
     const auto id = WeightId{static_cast<uint32_t>(weights_.size())};
     weights_.push_back(weight);
     by_name_.emplace(weight.name, id);

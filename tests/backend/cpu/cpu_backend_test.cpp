@@ -108,6 +108,11 @@ TEST(CpuBackend, WeightsThatCannotRunAreRefusedByName) {
          "rows of 33 elements, Q4_0 needs multiples of 32"},
         {{.name = "w", .dtype = DType::F32, .shape = {73, 2, 1, 1}, .data = bytes},
          "F32 [73, 2] takes 584 bytes, found 292"},
+        {{.name = "w",
+          .dtype = DType::F32,
+          .shape = {2, 2, 1, 1},
+          .data = std::span(bytes).subspan(1, 16)},
+         "not aligned to 4 bytes"},
     };
     for (const auto& [weight, message] : bad) {
         const auto done = backend->register_weight(weight);

@@ -3,9 +3,9 @@
 // pointers and sizes: these files are compiled with instruction set flags, and an inline function
 // of a shared header that is emitted there could replace the generic copy at link time.
 //
-// Rules all of them keep: no alignment is needed, output may be the first input, memory past the
-// given counts is neither read nor written, and the bits of an element do not depend on where in a
-// row or in which tile it is computed.
+// Rules all of them keep: floats need their own alignment and no more, output may be the first
+// input, memory past the given counts is neither read nor written, and the bits of an element do
+// not depend on where in a row or in which tile it is computed.
 
 #include <cstddef>
 #include <cstdint>
