@@ -1,0 +1,41 @@
+#pragma once
+// What a benchmark measured, and the forms it is printed in.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace minfer {
+
+struct BenchRow {
+    std::string model, filename, type, backend, device, test;
+    uint64_t model_bytes = 0, n_parameters = 0;
+    int64_t n_threads = 0, n_batch = 0, n_ubatch = 0, n_prompt = 0, n_gen = 0, n_depth = 0;
+    std::vector<double> seconds;  // one sample per repetition
+    std::string test_time;        // when it began, UTC
+
+    double tokens() const { return static_cast<double>(n_prompt + n_gen); }
+};
+
+struct Spread {
+    double mean = 0, deviation = 0;  // of the sample: divided by n - 1
+};
+Spread spread(const std::vector<double>& samples);
+
+// Prints rows as they come, so that a long benchmark can be watched; each call returns the text
+// for stdout.
+class BenchReport {
+  public:
+    virtual ~BenchReport() = default;
+    virtual std::string head() { return {}; }
+    virtual std::string row(const BenchRow& row) = 0;
+    virtual std::string tail() { return {}; }
+};
+
+// md, csv, json or jsonl.
+Result<std::unique_ptr<BenchReport>> make_bench_report(std::string_view format);
+
+}  // namespace minfer

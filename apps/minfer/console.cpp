@@ -1,0 +1,81 @@
+#include "console.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace minfer {
+namespace {
+
+// All of `text`, whatever the descriptor takes at a time.
+bool write_all(int descriptor, std::string_view text) {
+    while (!text.empty()) {
+        const auto written = ::write(descriptor, text.data(), text.size());
+        if (written < 0) {
+            if (errno == EINTR) continue;
+            return false;
+        }
+        text.remove_prefix(static_cast<size_t>(written));
+    }
+    return true;
+}
+
+}  // namespace
+
+Console::Console()
+    : stdout_is_terminal_(::isatty(STDOUT_FILENO) == 1),
+      stderr_is_terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+Console::~Console() {
+    if (log_) std::fclose(log_);
+}
+
+Result<> Console::write(std::string_view text) {
+    if (text.empty()) return {};
+    if (in_progress_) settle();
+    if (!write_all(STDOUT_FILENO, text)) {
+        if (errno == EPIPE) return fail(Fault::Io, "stdout: its reader has gone");
+        return fail(Fault::Io, "stdout: cannot write: {}", std::strerror(errno));
+    }
+    mid_line_ = text.back() != '\n';
+    return {};
+}
+
+void Console::line(std::string_view text) {
+    settle();
+    // Nobody can be told when stderr itself fails.
+    (void)write_all(STDERR_FILENO, fmt::format("{}\n", text));
+    if (log_) {
+        fmt::print(log_, "{}\n", text);
+        std::fflush(log_);
+    }
+}
+
+int Console::failed(const Error& error) {
+    line(fmt::format("error: {}", error.what));
+    return error.fault == Fault::Cancelled ? kExitInterrupted : kExitFailed;
+}
+
+void Console::progress(std::string_view text) {
+    if (!stderr_is_terminal_) return;
+    (void)write_all(STDERR_FILENO, fmt::format("\r\x1b[K{}", text));
+    in_progress_ = true;
+}
+
+void Console::settle() {
+    if (in_progress_) (void)write_all(STDERR_FILENO, "\r\x1b[K");
+    in_progress_ = false;
+    if (mid_line_ && stdout_is_terminal_ && stderr_is_terminal_)
+        (void)write_all(STDERR_FILENO, "\n");
+    mid_line_ = false;
+}
+
+Result<> Console::log_to(const std::string& path) {
+    log_ = std::fopen(path.c_str(), "a");
+    if (!log_)
+        return fail(Fault::Io, "{}: cannot open for the log: {}", path, std::strerror(errno));
+    return {};
+}
+
+}  // namespace minfer

@@ -1,0 +1,55 @@
+#pragma once
+// The program's three mouths: model text and results on stdout, everything else on stderr, and a
+// copy of the latter in the log file when there is one.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace minfer {
+
+constexpr int kExitOk = 0;
+constexpr int kExitFailed = 1;         // refused input, load or run failure
+constexpr int kExitUsage = 2;          // bad command line or environment
+constexpr int kExitInterrupted = 130;  // Ctrl+C
+
+class Console {
+  public:
+    Console();
+    ~Console();
+    Console(const Console&) = delete;
+    Console& operator=(const Console&) = delete;
+
+    // To stdout, at once and exactly. Io when it cannot be written: full disk, closed pipe.
+    Result<> write(std::string_view text);
+
+    // One line on stderr and in the log.
+    template <class... Args>
+    void note(fmt::format_string<Args...> text, Args&&... args) {
+        line(fmt::format(text, std::forward<Args>(args)...));
+    }
+    // "error: ..." and the exit code for a failure.
+    int failed(const Error& error);
+
+    // Replaces the line being shown on a terminal; nothing when stderr is not one.
+    void progress(std::string_view text);
+    // Ends progress, and the line of model text a terminal is in the middle of.
+    void settle();
+
+    // Appends notes and errors to this file too.
+    Result<> log_to(const std::string& path);
+
+  private:
+    void line(std::string_view text);
+
+    bool stdout_is_terminal_, stderr_is_terminal_;
+    bool in_progress_ = false;
+    bool mid_line_ = false;  // the last character on stdout was not a newline
+    std::FILE* log_ = nullptr;
+};
+
+}  // namespace minfer

@@ -1,0 +1,133 @@
+#include "environment.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+
+#include "backend_choice.h"
+#include "flags.h"
+
+extern char** environ;
+
+namespace minfer {
+namespace {
+
+using Parse = Result<> (*)(std::string_view, Environment&);
+
+struct Variable {
+    std::string_view name;
+    std::string_view meaning;
+    Parse parse;
+};
+
+// There is no GPU to disable yet; the value is checked all the same.
+Result<> set_disable_metal(std::string_view text, Environment&) {
+    if (auto parsed = parse_switch(text); !parsed)
+        return std::unexpected(std::move(parsed).error());
+    return {};
+}
+
+constexpr Variable kVariables[] = {
+    {"MINFER_THREADS", "CPU threads, as -t",
+     [](std::string_view text, Environment& env) -> Result<> {
+         env.threads = MINFER_TRY(parse_in_range(text, 1, kMaxThreads));
+         return {};
+     }},
+    {"MINFER_CTX_SIZE", "context in tokens, as -c; 0 = as trained",
+     [](std::string_view text, Environment& env) -> Result<> {
+         env.ctx_size = MINFER_TRY(parse_in_range(text, int64_t{0}, kMaxContext));
+         return {};
+     }},
+    {"MINFER_CACHE_TYPE", "type of the KV cache, as --cache-type: f32",
+     [](std::string_view text, Environment& env) -> Result<> {
+         env.cache_type = MINFER_TRY(parse_kv_format(text));
+         return {};
+     }},
+    {"MINFER_GPU_LAYERS", "blocks to offload, as -ngl: a number, auto or all",
+     [](std::string_view text, Environment& env) -> Result<> {
+         env.gpu_layers = MINFER_TRY(parse_gpu_layers(text));
+         return {};
+     }},
+    {"MINFER_BACKENDS", "devices that may be used, comma-separated, as --device: cpu",
+     [](std::string_view text, Environment& env) -> Result<> {
+         env.backends = MINFER_TRY(parse_devices(text));
+         return {};
+     }},
+    {"MINFER_DISABLE_METAL", "1: never use the GPU (also MINFER_DISABLE_MPS)", set_disable_metal},
+    {"MINFER_DISABLE_MPS", "", set_disable_metal},
+    {"MINFER_CPU_ACT",
+     "quantized: activations rounded to 8 bits for quantised weights (default); "
+     "f32: exact and slower",
+     [](std::string_view text, Environment& env) -> Result<> {
+         if (text == "f32") {
+             env.cpu_activations = CpuActivations::F32;
+         } else if (text == "quantized") {
+             env.cpu_activations = CpuActivations::Quantized;
+         } else {
+             return fail(Fault::BadInput, "'{}' is not one of quantized, f32", text);
+         }
+         return {};
+     }},
+};
+
+// Read by the tests, not by the program.
+bool is_for_tests(std::string_view name) { return name.starts_with("MINFER_TEST_"); }
+
+}  // namespace
+
+Result<bool> parse_switch(std::string_view text) {
+    for (const std::string_view yes : {"1", "true", "on"})
+        if (text == yes) return true;
+    for (const std::string_view no : {"0", "false", "off"})
+        if (text == no) return false;
+    return fail(Fault::BadInput, "'{}' is not one of 1, 0, true, false, on, off", text);
+}
+
+Result<KvFormat> parse_kv_format(std::string_view text) {
+    if (text == "f32") return KvFormat::F32;
+    for (const std::string_view later :
+         {"f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1"})
+        if (text == later)
+            return fail(Fault::Unsupported, "'{}' is not supported yet by this build, f32 is",
+                        text);
+    return fail(Fault::BadInput, "'{}' is not a cache type; this build has f32", text);
+}
+
+Result<std::string> parse_gpu_layers(std::string_view text) {
+    if (text == "auto" || text == "all") return std::string(text);
+    const auto layers = parse_number<int>(text);
+    if (!layers || *layers < -1)  // -1: llama.cpp's way to write auto
+        return fail(Fault::BadInput, "'{}' is not a number of layers, auto or all", text);
+    return *layers == -1 ? "auto" : std::string(text);
+}
+
+Result<Environment> read_environment() {
+    Environment env;
+    for (const auto& variable : kVariables) {
+        const auto* const text = std::getenv(std::string(variable.name).c_str());
+        if (!text || !*text) continue;
+        if (auto parsed = variable.parse(text, env); !parsed)
+            return at(fmt::format("environment variable {}", variable.name),
+                      std::move(parsed).error());
+    }
+    if (const auto* const home = std::getenv("HOME")) env.home = home;
+    for (char** entry = environ; *entry; ++entry) {
+        const auto text = std::string_view(*entry);
+        const auto name = text.substr(0, text.find('='));
+        if (name.starts_with("MINFER_") && !is_for_tests(name) &&
+            std::ranges::find(kVariables, name, &Variable::name) == std::end(kVariables))
+            env.unknown.emplace_back(name);
+    }
+    return env;
+}
+
+std::string environment_help() {
+    std::string text = "Environment (a flag wins over it):\n";
+    for (const auto& variable : kVariables)
+        if (!variable.meaning.empty())
+            text += fmt::format("  {:<22}{}\n", variable.name, variable.meaning);
+    return text;
+}
+
+}  // namespace minfer

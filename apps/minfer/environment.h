@@ -1,0 +1,40 @@
+#pragma once
+// Every environment variable the program reads, in one table, read once. A flag wins over the
+// variable; the variable wins over the model's hints and the built-in default.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/cpu/cpu_backend.h"
+#include "base/result.h"
+#include "graph/op.h"
+
+namespace minfer {
+
+struct Environment {
+    std::optional<int> threads;
+    std::optional<int64_t> ctx_size;
+    std::optional<std::string> gpu_layers;
+    std::optional<std::string> backends;  // allowed devices; absent: all
+    std::optional<KvFormat> cache_type;
+    CpuActivations cpu_activations = CpuActivations::Quantized;
+    std::string home;                  // for a model path beginning with ~/
+    std::vector<std::string> unknown;  // MINFER_ names that are set and that nothing reads
+};
+
+// A bad value is BadInput naming variable, value and what is allowed. An empty value is as good as
+// none.
+Result<Environment> read_environment();
+
+// The table as help text, one variable a line.
+std::string environment_help();
+
+// Values that flags and variables share.
+Result<bool> parse_switch(std::string_view text);  // 1/0, true/false, on/off
+Result<KvFormat> parse_kv_format(std::string_view text);
+Result<std::string> parse_gpu_layers(std::string_view text);  // a number, auto or all
+constexpr int kMaxThreads = 512;
+constexpr int64_t kMaxContext = int64_t{1} << 30;
+
+}  // namespace minfer

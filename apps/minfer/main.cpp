@@ -1,0 +1,92 @@
+// minfer: looks at the first argument and hands the rest to a command.
+
+#include <csignal>
+#include <exception>
+#include <vector>
+
+#include "build_info.h"
+#include "commands.h"
+#include "environment.h"
+#include "flags.h"
+#include "not_yet.h"
+
+namespace minfer {
+namespace {
+
+struct Command {
+    std::string_view name;
+    std::string_view help;
+    int (*run)(Console&, Args);
+};
+
+constexpr Command kCommands[] = {
+    {"run", "answer one prompt (also without the word: minfer MODEL PROMPT)", run_command},
+    {"bench", "measure prompt and generation speed", bench_command},
+    {"info", "what a model file contains, and what it needs", info_command},
+    {"show", "", info_command},
+    {"inspect", "", info_command},
+    {"graph", "export the compute graph as DOT or JSON", graph_command},
+    {"tokenize", "text to token ids", tokenize_command},
+};
+
+std::string overview() {
+    std::string text =
+        "minfer runs language models from GGUF files (Qwen2, Qwen2.5, Qwen3).\n\n"
+        "  minfer run MODEL \"PROMPT\"     or     echo PROMPT | minfer run MODEL\n\nCommands:\n";
+    for (const auto& command : kCommands)
+        if (!command.help.empty()) text += fmt::format("  {:<10}{}\n", command.name, command.help);
+    text += fmt::format(
+        "\nminfer COMMAND --help lists a command's flags, minfer --version names this build.\n"
+        "Exit codes: 0 success, 1 refused input or failure, 2 bad command line, 130 "
+        "interrupted.\n\n{}",
+        environment_help());
+    return text;
+}
+
+int show(Console& console, std::string_view text) {
+    const auto shown = console.write(text);
+    return shown ? kExitOk : console.failed(shown.error());
+}
+
+int usage_error(Console& console, const Error& error) {
+    (void)console.failed(error);
+    console.note("usage: minfer [run] MODEL [PROMPT] [FLAGS] (minfer --help lists the commands)");
+    return kExitUsage;
+}
+
+int dispatch(Console& console, Args args) {
+    if (args.empty())
+        return usage_error(console, {Fault::BadInput, "no command and no model given"});
+    const auto& first = args.front();
+    if (first == "-h" || first == "--help") return show(console, overview());
+    if (first == "-V" || first == "--version")
+        return show(console, fmt::format("minfer {} ({})\n", kVersion, kCommit));
+    if (first == "help") {
+        if (args.size() == 1) return show(console, overview());
+        if (args[1] == "environment") return show(console, environment_help());
+        const auto help = std::vector<std::string>{args[1], "--help"};
+        return dispatch(console, help);
+    }
+    for (const auto& command : kCommands)
+        if (first == command.name) return command.run(console, args.subspan(1));
+    if (is_command_not_yet(first))
+        return usage_error(console, {Fault::Unsupported,
+                                     fmt::format("not supported yet by this build: {}", first)});
+    return run_command(console, args);
+}
+
+}  // namespace
+}  // namespace minfer
+
+int main(int argc, char** argv) {
+    std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is reported by write()
+    minfer::Console console;
+    try {
+        const auto args = std::vector<std::string>(argv + std::min(argc, 1), argv + argc);
+        return minfer::dispatch(console, args);
+    } catch (const std::bad_alloc&) {
+        return console.failed({minfer::Fault::OutOfMemory, "out of memory"});
+    } catch (const std::exception& error) {
+        return console.failed({minfer::Fault::BadInput, error.what()});
+    }
+}

@@ -1,0 +1,256 @@
+#include "model_options.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include "interrupt.h"
+#include "tensor/dequantize.h"
+#include "units.h"
+
+namespace minfer {
+namespace {
+
+namespace fs = std::filesystem;
+
+template <class T, class Parse>
+Flags::Set set_parsed(std::optional<T>& target, Parse parse) {
+    return [&target, parse](std::string_view text) -> Result<> {
+        target = MINFER_TRY(parse(text));
+        return {};
+    };
+}
+
+Result<> lock_in_memory(const Model& model) {
+    for (const auto& part : model.file().parts())
+        if (::mlock(part.bytes().data(), part.bytes().size()) != 0)
+            return fail(Fault::OutOfMemory,
+                        "cannot lock {} in memory: {} (see ulimit -l, or leave out --mlock)",
+                        bytes_text(part.bytes().size()), std::strerror(errno));
+    return {};
+}
+
+Result<> check_values(const Model& model, Console& console) {
+    std::vector<float> row;
+    size_t done = 0;
+    for (const auto& weight : model.weights()) {
+        console.progress(fmt::format("checking tensors {}/{}", ++done, model.weights().size()));
+        if (!can_dequantize(weight.dtype)) continue;  // the device will refuse it by name
+        const auto width = weight.shape[0];
+        const auto bytes = row_bytes(weight.dtype, width);
+        row.resize(width);
+        for (size_t r = 0; r < elements(weight.shape) / width; ++r) {
+            dequantize_row(weight.dtype, weight.data.data() + r * bytes, row.data(), width);
+            const auto bad =
+                std::ranges::find_if(row, [](float value) { return !std::isfinite(value); });
+            if (bad != row.end())
+                return fail(Fault::BadInput, "tensor '{}': row {}, element {} is {}", weight.name,
+                            r, bad - row.begin(), *bad);
+        }
+        if (interrupted()) return fail(Fault::Cancelled, "interrupted");
+    }
+    return {};
+}
+
+// Touches every page once, so that the file is in memory before the clock of the first token runs.
+Result<> read_pages(const Model& model, Console& console) {
+    constexpr size_t kPage = 4096, kStep = size_t{64} << 20;
+    size_t total = 0, done = 0;
+    for (const auto& part : model.file().parts()) total += part.bytes().size();
+    for (const auto& part : model.file().parts()) {
+        const auto bytes = part.bytes();
+        for (size_t at = 0; at < bytes.size(); at += kPage) {
+            *static_cast<const volatile std::byte*>(&bytes[at]);
+            if (at % kStep != 0) continue;
+            console.progress(fmt::format("loading {}%", (done + at) * 100 / total));
+            if (interrupted()) return fail(Fault::Cancelled, "interrupted");
+        }
+        done += bytes.size();
+    }
+    return {};
+}
+
+// What a folder offers: single files and first parts, without projectors for images.
+std::vector<fs::path> models_in(const fs::path& folder) {
+    std::vector<fs::path> found;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+        const auto name = entry.path().filename().string();
+        if (!name.ends_with(".gguf") || name.starts_with("mmproj")) continue;
+        const auto of = name.rfind("-of-");
+        const bool part = of != std::string::npos && of >= 6 && name[of - 6] == '-';
+        if (part && name.substr(of - 5, 5) != "00001") continue;
+        found.push_back(entry.path());
+    }
+    std::ranges::sort(found);
+    return found;
+}
+
+}  // namespace
+
+void add_threads_flag(Flags& flags, ModelOptions& options) {
+    flags.group("Device");
+    flags.value("-t,--threads", "N", "CPU threads; default: physical cores",
+                set_number(options.device.threads, 1, kMaxThreads));
+}
+
+void add_device_flags(Flags& flags, ModelOptions& options) {
+    flags.group("Device");
+    flags.value("-ngl,--gpu-layers,--n-gpu-layers", "N|auto|all", "Blocks to offload to a GPU",
+                set_parsed(options.device.gpu_layers, parse_gpu_layers));
+    flags.value("--device,--backend", "NAME", "cpu or none; metal is not built yet",
+                set_parsed(options.device.device, parse_devices));
+    flags.value("-fa,--flash-attn", "off|auto", "Fused attention on a GPU",
+                [](std::string_view text) -> Result<> {
+                    if (text == "auto" || text == "off") return {};
+                    if (text == "on" || text == "1")
+                        return fail(Fault::Unsupported, "'on' is not supported yet by this build");
+                    return fail(Fault::BadInput, "'{}' is not one of on, off, auto", text);
+                });
+    flags.value("-ctk,--cache-type-k", "TYPE", "Type of cached keys: f32",
+                set_parsed(options.k_format, parse_kv_format));
+    flags.value("-ctv,--cache-type-v", "TYPE", "Type of cached values: f32",
+                set_parsed(options.v_format, parse_kv_format));
+    flags.value("--cache-type", "TYPE", "Both", [&](std::string_view text) -> Result<> {
+        options.k_format = options.v_format = MINFER_TRY(parse_kv_format(text));
+        return {};
+    });
+}
+
+void add_loading_flags(Flags& flags, ModelOptions& options) {
+    flags.group("Loading and messages");
+    flags.value("--load-mode", "auto|mmap|mlock", "How weights come into memory; auto = mmap",
+                [&](std::string_view text) -> Result<> {
+                    if (text == "none")
+                        return fail(Fault::Unsupported,
+                                    "'none' is not supported yet by this build");
+                    if (text != "auto" && text != "mmap" && text != "mlock")
+                        return fail(Fault::BadInput, "'{}' is not one of auto, mmap, mlock", text);
+                    options.load_mode = text == "mlock" ? LoadMode::Mlock : LoadMode::Mmap;
+                    return {};
+                });
+    flags.flag("--mmap", "Same as --load-mode mmap", [&] { options.load_mode = LoadMode::Mmap; });
+    flags.flag("--mlock", "Same as --load-mode mlock",
+               [&] { options.load_mode = LoadMode::Mlock; });
+    flags.flag("--check-tensors", "Refuse weights that are not finite numbers",
+               [&] { options.check_tensors = true; });
+    flags.flag("--warmup", "One empty step before the first token (default)",
+               [&] { options.warmup = true; });
+    flags.flag("--no-warmup", "Start at once", [&] { options.warmup = false; });
+    flags.flag("-v,--verbose", "Say more on stderr", [&] { options.verbose = true; });
+    flags.value("--log-file", "FILE", "Append what goes to stderr to this file as well",
+                set_text(options.log_file));
+}
+
+void add_batch_flags(Flags& flags, ModelOptions& options) {
+    flags.group("Context");
+    flags.value("-c,--ctx-size,--n-ctx", "N",
+                "Context in tokens; 0 = as trained; default 4096, or as trained if that is less",
+                set_number(options.n_ctx, int64_t{0}, kMaxContext));
+    flags.value("-b,--batch-size", "N", "Most prompt tokens in one call (2048)",
+                set_number(options.n_batch, int64_t{1}, kMaxContext));
+    flags.value("-ub,--ubatch-size", "N", "Most tokens in one graph (512)",
+                set_number(options.n_ubatch, int64_t{1}, kMaxContext));
+}
+
+Result<> settle_model(std::optional<std::string>& positional, std::optional<std::string>& flag) {
+    if (positional && flag)
+        return fail(Fault::BadInput, "two models given, '{}' and '{}'", *positional, *flag);
+    if (!positional && !flag) return fail(Fault::BadInput, "no model given");
+    (positional ? flag : positional) = positional ? positional : flag;
+    return {};
+}
+
+Result<std::string> find_model(const std::string& path, const Environment& env) {
+    auto expanded = fs::path(path);
+    if (path.starts_with("~/") && !env.home.empty()) expanded = fs::path(env.home) / path.substr(2);
+    std::error_code error;
+    const auto status = fs::status(expanded, error);
+    if (!fs::exists(status)) {
+        if (path.starts_with("hf:") || path.starts_with("ollama:"))
+            return fail(Fault::Unsupported,
+                        "not supported yet by this build: downloading {}; name a .gguf file", path);
+        return fail(Fault::NotFound, "{}: no such file", path);
+    }
+    if (!fs::is_directory(status)) return expanded.string();
+    const auto models = models_in(expanded);
+    if (models.size() == 1) return models.front().string();
+    if (models.empty()) return fail(Fault::NotFound, "{}: no .gguf file in this folder", path);
+    std::string names;
+    for (const auto& model : models) names += fmt::format("\n  {}", model.string());
+    return fail(Fault::BadInput, "{}: {} models in this folder, name one of them:{}", path,
+                models.size(), names);
+}
+
+Result<std::unique_ptr<Model>> load_model(const ModelOptions& options, const Environment& env,
+                                          Console& console) {
+    const auto path = MINFER_TRY(find_model(options.model.value_or(""), env));
+    auto model = std::make_unique<Model>(MINFER_TRY(Model::load(path)));
+    if (options.load_mode == LoadMode::Mlock)
+        if (auto locked = lock_in_memory(*model); !locked)
+            return at(path, std::move(locked).error());
+    if (options.check_tensors)
+        if (auto checked = check_values(*model, console); !checked)
+            return at(path, std::move(checked).error());
+    if (options.warmup) MINFER_TRY(read_pages(*model, console));
+    return model;
+}
+
+Result<size_t> choose_context(const ModelOptions& options, const Environment& env,
+                              const HParams& hparams, Console& console) {
+    const auto trained = hparams.n_ctx_train;
+    const auto asked = options.n_ctx ? options.n_ctx : env.ctx_size;
+    if (!asked) return std::min(static_cast<size_t>(kDefaultContext), trained);
+    if (*asked == 0) return trained;
+    const auto n_ctx = static_cast<size_t>(*asked);
+    if (n_ctx <= trained) return n_ctx;
+    if (hparams.rope_freq_scale == 1)
+        return fail(Fault::BadInput,
+                    "context of {} tokens: the model was trained with {} and the file configures "
+                    "no RoPE scaling",
+                    n_ctx, trained);
+    console.note("warning: context of {} tokens, the model was trained with {}", n_ctx, trained);
+    return n_ctx;
+}
+
+Result<Loaded> load(const ModelOptions& options, const Environment& env, Console& console) {
+    Loaded loaded;
+    loaded.devices = MINFER_TRY(choose_devices(options.device, env));
+    loaded.model = MINFER_TRY(load_model(options, env, console));
+    const auto& hparams = loaded.model->hparams();
+    const auto n_ctx = MINFER_TRY(choose_context(options, env, hparams, console));
+    const auto n_batch = std::min(options.n_batch.value_or(kDefaultBatch),
+                                  options.n_ubatch.value_or(kDefaultUbatch));
+    const auto format = options.k_format.value_or(
+        options.v_format.value_or(env.cache_type.value_or(KvFormat::F32)));
+    loaded.engine =
+        MINFER_TRY(Engine::create(*loaded.model, loaded.devices.pointers(),
+                                  {.n_ctx = n_ctx,
+                                   .n_ubatch = std::min(static_cast<size_t>(n_batch), n_ctx),
+                                   .kv_format = format}));
+    size_t weights = 0;
+    for (const auto& weight : loaded.model->weights()) weights += weight.data.size();
+    const auto kv = 2 * hparams.n_layer * n_ctx * kv_layout(format, hparams.kv_width()).row_bytes;
+    console.note("{}; all {} blocks there; weights {}, context {} tokens with f32 KV {}",
+                 loaded.devices.plan, hparams.n_layer, bytes_text(weights), n_ctx, bytes_text(kv));
+    if (options.warmup) MINFER_TRY(warm_up(*loaded.engine));
+    return loaded;
+}
+
+Result<> warm_up(Engine& engine) {
+    const auto token = TokenId{0};
+    MINFER_TRY(engine.evaluate(std::span(&token, 1)));
+    engine.truncate(0);
+    return {};
+}
+
+void note_unknown_variables(const Environment& env, Console& console) {
+    for (const auto& name : env.unknown)
+        console.note("note: environment variable {} is not used by this build", name);
+}
+
+}  // namespace minfer

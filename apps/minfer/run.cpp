@@ -1,0 +1,187 @@
+// minfer run: one prompt in, one answer out.
+
+#include "commands.h"
+#include "interrupt.h"
+#include "model/vocab.h"
+#include "model_options.h"
+#include "prompt.h"
+#include "runtime/generate.h"
+#include "sampling_options.h"
+
+namespace minfer {
+namespace {
+
+constexpr size_t kMaxStopStrings = 32;
+
+struct RunOptions {
+    std::optional<std::string> first, second;  // positionals: MODEL [PROMPT], or [PROMPT] after -m
+    ModelOptions model;
+    PromptOptions prompt;
+    SamplingOptions sampling;
+    std::optional<int64_t> max_tokens;
+    std::vector<std::string> stop;
+    bool ignore_eos = false;
+    bool display_prompt = false;
+    bool special = false;
+    bool timings = true;
+};
+
+void add_answer_flags(Flags& flags, RunOptions& options) {
+    flags.group("Answer");
+    flags.value("-n,--n-predict,--max-tokens,--predict", "N",
+                "Most tokens to generate; -1 = until the end, 0 = only read the prompt (512)",
+                set_number(options.max_tokens, int64_t{-1}));
+    flags.value("-r,--stop,--reverse-prompt", "TEXT",
+                "End before this text appears; up to 32 times", append_text(options.stop));
+    flags.flag("--ignore-eos", "Never end before -n", [&] { options.ignore_eos = true; });
+    flags.flag("--display-prompt", "Print the prompt before the answer",
+               [&] { options.display_prompt = true; });
+    flags.flag("--no-display-prompt", "Print the answer only (default)",
+               [&] { options.display_prompt = false; });
+    flags.flag("-sp,--special", "Print control tokens", [&] { options.special = true; });
+    flags.flag("--show-timings", "Summary line on stderr (default)",
+               [&] { options.timings = true; });
+    flags.flag("--no-perf", "No summary line", [&] { options.timings = false; });
+    // What llama.cpp needs to be told and what is always so here.
+    flags.flag("-st,-no-cnv,--single-turn,--no-conversation,--simple-io", "Accepted, always so",
+               [] {});
+}
+
+// Sorts out positionals and -m, then asks whether the line makes sense.
+Result<> settle_options(RunOptions& options) {
+    auto prompt = std::move(options.second);
+    if (options.model.model) {
+        if (prompt)
+            return fail(Fault::BadInput,
+                        "unexpected argument '{}'; put quotes around text of several words",
+                        *prompt);
+        prompt = std::move(options.first);
+    } else {
+        options.model.model = std::move(options.first);
+    }
+    if (!options.model.model) return fail(Fault::BadInput, "no model given");
+    if (prompt) {
+        if (options.prompt.prompt)
+            return fail(Fault::BadInput, "the prompt is given twice, with -p and as '{}'", *prompt);
+        options.prompt.prompt = std::move(prompt);
+    }
+    MINFER_TRY(check_combination(options.prompt));
+    if (options.stop.size() > kMaxStopStrings)
+        return fail(Fault::BadInput, "{} stop texts, at most {} are allowed", options.stop.size(),
+                    kMaxStopStrings);
+    for (auto& stop : options.stop) {
+        if (options.prompt.escapes) stop = unescape(stop);
+        if (stop.empty()) return fail(Fault::BadInput, "--stop: the text is empty");
+        MINFER_TRY(check_utf8("--stop", stop));
+    }
+    return {};
+}
+
+double per_second(size_t count, double seconds) {
+    return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+}
+
+void note_timings(Console& console, const Generation& result, const Engine& engine) {
+    // The first token comes out of the prompt's logits: the clock ran for the steps after it.
+    const auto steps = engine.n_past() - std::min(engine.n_past(), result.n_prompt);
+    console.note("prompt {} tokens, {:.1f} tok/s; generated {} tokens, {:.1f} tok/s; stopped: {}",
+                 result.n_prompt, per_second(result.n_prompt, result.prompt_seconds),
+                 result.tokens.size(), per_second(steps, result.decode_seconds),
+                 describe(result.reason));
+}
+
+void note_details(Console& console, const SamplerOptions& sampling, const Engine& engine) {
+    const auto& counters = engine.counters();
+    console.note(
+        "sampling: temperature {}, top-k {}, top-p {}, min-p {}, repeat penalty {} over "
+        "{}, presence {}, frequency {}",
+        sampling.temperature, sampling.top_k, sampling.top_p, sampling.min_p,
+        sampling.repeat_penalty, sampling.repeat_last_n, sampling.presence_penalty,
+        sampling.frequency_penalty);
+    console.note("graphs: {} built, {} reused, {} nodes run", counters.builds, counters.reuses,
+                 counters.nodes_run);
+}
+
+Result<int> run(RunOptions& options, const Environment& env, Console& console) {
+    const auto prompt = MINFER_TRY(read_prompt(options.prompt));
+    auto loaded = MINFER_TRY(load(options.model, env, console));
+    auto& engine = *loaded.engine;
+    const auto& meta = loaded.model->file().metadata();
+    const auto tokenizer = MINFER_TRY(read_tokenizer(meta));
+    const auto n_usable = std::min(loaded.model->hparams().n_vocab, tokenizer.size());
+    const auto sampling = MINFER_TRY(resolve_sampling(options.sampling, meta, n_usable));
+
+    const auto text = MINFER_TRY(render_prompt(options.prompt, prompt, meta, tokenizer, console));
+    const auto ids = MINFER_TRY(encode_prompt(text, tokenizer));
+    if (ids.size() > engine.n_ctx())
+        return fail(Fault::BadInput,
+                    "the prompt has {} tokens, the context holds {}; the model was trained with {} "
+                    "(-c 0)",
+                    ids.size(), engine.n_ctx(), loaded.model->hparams().n_ctx_train);
+    if (sampling.temperature > 0) console.note("seed {}", sampling.seed);
+    if (options.display_prompt) {
+        const auto shown = MINFER_TRY(tokenizer.decode(ids, {.show_control = options.special}));
+        MINFER_TRY(console.write(shown));
+    }
+
+    Result<> written;  // the first failure to write ends the run
+    const auto hooks = GenerateHooks{
+        .on_text =
+            [&](std::string_view piece) {
+                if (written) written = console.write(piece);
+            },
+        .on_prompt =
+            [&](size_t done, size_t total) {
+                console.progress(fmt::format("prompt {}/{}", done, total));
+            },
+        .cancelled = [&] { return interrupted() || !written; },
+    };
+    const auto result = MINFER_TRY(generate(engine, tokenizer, sampling, ids,
+                                            {.max_tokens = options.max_tokens.value_or(512),
+                                             .stop = options.stop,
+                                             .ignore_eos = options.ignore_eos,
+                                             .show_control = options.special},
+                                            hooks));
+    if (!written) return std::unexpected(std::move(written).error());
+    if (options.timings) note_timings(console, result, engine);
+    if (options.model.verbose) note_details(console, sampling, engine);
+    return result.reason == StopReason::Cancelled ? kExitInterrupted : kExitOk;
+}
+
+}  // namespace
+
+int run_command(Console& console, Args args) {
+    RunOptions options;
+    Flags flags(
+        "minfer run MODEL [PROMPT] [FLAGS]",
+        "Answers one prompt on stdout. MODEL is a .gguf file or a folder with one. Without "
+        "PROMPT, -p or -f the prompt is read from stdin (also for PROMPT -). A model with a "
+        "chat template gets the prompt as the user's message; other models continue the "
+        "text, and an empty one from the token that begins a text.");
+    flags.positional("MODEL", "The model file", options.first);
+    flags.positional("PROMPT", "The prompt", options.second);
+    flags.value("-m,--model", "FILE", "The model, instead of MODEL", set_text(options.model.model));
+    add_prompt_flags(flags, options.prompt);
+    add_answer_flags(flags, options);
+    add_sampling_flags(flags, options.sampling);
+    add_batch_flags(flags, options.model);
+    add_threads_flag(flags, options.model);
+    add_device_flags(flags, options.model);
+    add_loading_flags(flags, options.model);
+    flags.footer(environment_help());
+    if (const auto done = flags.parse(console, args)) return *done;
+    const auto env = read_environment();
+    if (!env) return flags.usage_error(console, env.error());
+    if (const auto settled = settle_options(options); !settled)
+        return flags.usage_error(console, settled.error());
+    if (options.model.log_file)
+        if (const auto opened = console.log_to(*options.model.log_file); !opened)
+            return console.failed(opened.error());
+
+    watch_interrupts();
+    note_unknown_variables(*env, console);
+    const auto code = run(options, *env, console);
+    return code ? *code : console.failed(code.error());
+}
+
+}  // namespace minfer

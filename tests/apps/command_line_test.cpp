@@ -1,0 +1,154 @@
+#include "apps/program.h"
+
+namespace minfer {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+// A bad command line: exit 2, nothing on stdout, this error line first on stderr.
+void refuses(std::vector<std::string> args, const std::string& message,
+             const ProcessOptions& options = {}) {
+    const auto outcome = minfer_says(args, options);
+    EXPECT_EQ(outcome.code, 2) << outcome.err;
+    EXPECT_THAT(outcome.out, IsEmpty());
+    EXPECT_THAT(outcome.err, StartsWith("error: "));
+    EXPECT_THAT(error_line(outcome), HasSubstr(message));
+}
+
+TEST(CommandLine, HelpGoesToStdoutAndSucceeds) {
+    for (const auto& args : std::vector<std::vector<std::string>>{{"--help"},
+                                                                  {"-h"},
+                                                                  {"help"},
+                                                                  {"help", "run"},
+                                                                  {"run", "-h"},
+                                                                  {"bench", "--help"},
+                                                                  {"info", "-h"},
+                                                                  {"graph", "-h"},
+                                                                  {"tokenize", "-h"},
+                                                                  {"run", "--bogus", "--help"}}) {
+        const auto outcome = minfer_says(args);
+        EXPECT_EQ(outcome.code, 0) << args.front();
+        EXPECT_THAT(outcome.out, HasSubstr("minfer"));
+        EXPECT_THAT(outcome.err, IsEmpty());
+    }
+}
+
+TEST(CommandLine, HelpListsTheEnvironment) {
+    EXPECT_THAT(minfer_says({"--help"}).out, HasSubstr("MINFER_CPU_ACT"));
+    EXPECT_THAT(minfer_says({"help", "environment"}).out, HasSubstr("MINFER_THREADS"));
+}
+
+TEST(CommandLine, VersionNamesTheBuild) {
+    const auto outcome = minfer_says({"-V"});
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_THAT(outcome.out, testing::MatchesRegex("minfer [0-9.]+ \\([0-9a-z]+\\)\n"));
+}
+
+TEST(CommandLine, MistakesAreUsageErrorsNamingTheFlag) {
+    refuses({}, "no command and no model given");
+    refuses({"run"}, "no model given");
+    refuses({"run", "m.gguf", "x", "--tempp", "1"}, "unknown flag --tempp; did you mean --temp?");
+    refuses({"run", "m.gguf", "x", "-zz"}, "unknown flag -zz");
+    refuses({"run", "m.gguf", "x", "-prompt", "y"}, "unknown flag -prompt; did you mean --prompt?");
+    refuses({"run", "m.gguf", "x", "-n"}, "-n needs a value");
+    refuses({"run", "m.gguf", "x", "-n", "12x"}, "--n-predict: '12x' is not a whole number");
+    refuses({"run", "m.gguf", "x", "-n", "-2"}, "--n-predict: '-2' is not a whole number");
+    refuses({"run", "m.gguf", "x", "-c", "-1"}, "--ctx-size: '-1' is not a whole number");
+    refuses({"run", "m.gguf", "x", "-c", "99999999999999999999"}, "--ctx-size");
+    refuses({"run", "m.gguf", "x", "--temp", "-0.1"}, "--temp: '-0.1' is not a number");
+    refuses({"run", "m.gguf", "x", "--temp", "nan"}, "--temp: 'nan' is not a number");
+    refuses({"run", "m.gguf", "x", "--top-p", "1.5"}, "--top-p: '1.5'");
+    refuses({"run", "m.gguf", "x", "-l", "five"}, "--logit-bias: 'five'");
+    refuses({"run", "m.gguf", "x", "--no-perf=1"}, "--no-perf takes no value");
+    refuses({"run", "m.gguf", "x", "-t", "0"}, "--threads: '0'");
+    refuses({"run", "m.gguf", "x", "y"}, "unexpected argument 'y'");
+    refuses({"run", "m.gguf", "x", "-p", "y"}, "given twice");
+    refuses({"run", "m.gguf", "-p", "y", "-f", "z"}, "both as text and as a file");
+    refuses({"run", "m.gguf", "x", "--stop", ""}, "--stop: the text is empty");
+    refuses({"run", "m.gguf", "x", "--chat-template-kwargs", "[1]"}, "not a JSON object");
+    refuses({"run", "m.gguf", "x", "--no-template", "-sys", "s"}, "--no-template");
+    refuses({"run", "m.gguf", "x", "--device", "tpu"}, "'tpu' is not one of none, cpu, metal");
+    refuses({"bench", "m.gguf", "-p", "5-1"}, "--n-prompt: '5-1'");
+    refuses({"bench", "m.gguf", "-p", "0", "-n", "0"}, "no tests");
+    refuses({"bench", "m.gguf", "-o", "xml"}, "'xml' is not one of md, csv, json, jsonl");
+    refuses({"graph", "m.gguf", "--phase", "train"}, "'train' is not one of prefill, decode");
+    refuses({"info", "a.gguf", "-m", "b.gguf"}, "two models given");
+    refuses({"info"}, "no model given");
+    refuses({"tokenize", "m.gguf", "x", "--stdin"}, "more than one way");
+}
+
+TEST(CommandLine, WhatIsNotBuiltYetSaysSo) {
+    refuses({"chat", "m.gguf"}, "not supported yet by this build: chat");
+    refuses({"serve", "m.gguf"}, "not supported yet by this build: serve");
+    refuses({"run", "m.gguf", "x", "--grammar", "g"}, "not supported yet by this build: --grammar");
+    refuses({"run", "m.gguf", "x", "-md", "d"}, "not supported yet by this build: -md");
+    refuses({"run", "m.gguf", "x", "--no-mmap"}, "not supported yet by this build: --no-mmap");
+    refuses({"run", "m.gguf", "x", "-ctk", "f16"}, "'f16' is not supported yet by this build, f32");
+    refuses({"run", "m.gguf", "x", "-fa", "on"}, "'on' is not supported yet");
+    refuses({"run", "m.gguf", "x", "--load-mode", "none"}, "'none' is not supported yet");
+}
+
+TEST(CommandLine, AValueIsNeverTakenForAFlag) {
+    // The prompt is "--grammar": the line is fine and only the file is missing.
+    const auto outcome = minfer_says({"run", "missing.gguf", "-p", "--grammar"});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(error_line(outcome), "error: missing.gguf: no such file");
+}
+
+TEST(CommandLine, BadVariablesAreUsageErrorsNamingValueAndChoices) {
+    const auto with = [](std::string name, std::string value) {
+        return ProcessOptions{.environment = {{std::move(name), std::move(value)}}};
+    };
+    const std::vector<std::string> args = {"run", "m.gguf", "x"};
+    refuses(args, "environment variable MINFER_THREADS: 'many'", with("MINFER_THREADS", "many"));
+    refuses(args, "environment variable MINFER_CPU_ACT: 'f16' is not one of quantized, f32",
+            with("MINFER_CPU_ACT", "f16"));
+    refuses(args, "environment variable MINFER_DISABLE_METAL: 'yes' is not one of 1, 0, true",
+            with("MINFER_DISABLE_METAL", "yes"));
+    refuses(args, "environment variable MINFER_CACHE_TYPE: 'f64'",
+            with("MINFER_CACHE_TYPE", "f64"));
+    refuses(args, "environment variable MINFER_BACKENDS: 'npu'", with("MINFER_BACKENDS", "npu"));
+    refuses(args, "environment variable MINFER_CTX_SIZE: '-5'", with("MINFER_CTX_SIZE", "-5"));
+    EXPECT_EQ(minfer_says({"--help"}, with("MINFER_THREADS", "many")).code, 0);
+}
+
+TEST(CommandLine, UnusedVariablesAreNoted) {
+    const auto outcome =
+        minfer_says({"run", "missing.gguf", "x"}, {.environment = {{"MINFER_THREAD", "2"}}});
+    EXPECT_THAT(outcome.err, HasSubstr("MINFER_THREAD is not used by this build"));
+}
+
+TEST(CommandLine, ADeviceThatIsNotBuiltIsRefusedBeforeTheFileIsOpened) {
+    const auto named = minfer_says({"run", "missing.gguf", "x", "--device", "metal"});
+    EXPECT_EQ(named.code, 1);
+    EXPECT_THAT(error_line(named), testing::AllOf(HasSubstr("--device"), HasSubstr("metal")));
+    const auto fenced =
+        minfer_says({"run", "missing.gguf", "x"}, {.environment = {{"MINFER_BACKENDS", "metal"}}});
+    EXPECT_EQ(fenced.code, 1);
+    EXPECT_THAT(error_line(fenced), HasSubstr("MINFER_BACKENDS"));
+    // The flag wins over the variable.
+    const auto won = minfer_says({"run", "missing.gguf", "x", "--device", "cpu"},
+                                 {.environment = {{"MINFER_BACKENDS", "metal"}}});
+    EXPECT_EQ(error_line(won), "error: missing.gguf: no such file");
+}
+
+TEST(CommandLine, FilesThatCannotBeModelsAreRefused) {
+    TempDir dir;
+    EXPECT_EQ(minfer_says({"run", dir.path().string(), "x"}).code, 1);
+    EXPECT_THAT(error_line(minfer_says({"run", "hf:a/b", "x"})), HasSubstr("downloading hf:a/b"));
+    const auto path = dir.path() / "junk.gguf";
+    std::FILE* const file = std::fopen(path.c_str(), "w");
+    std::fputs("this is not a model", file);
+    std::fclose(file);
+    for (const std::string name : {"run", "bench", "info", "graph", "tokenize"}) {
+        const auto outcome = minfer_says({name, path.string()});
+        EXPECT_EQ(outcome.code, 1) << name;
+        EXPECT_THAT(outcome.out, IsEmpty());
+        EXPECT_THAT(error_line(outcome), HasSubstr("junk.gguf")) << name;
+    }
+}
+
+}  // namespace
+}  // namespace minfer

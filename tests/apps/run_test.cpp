@@ -1,0 +1,221 @@
+#include <thread>
+
+#include "apps/program.h"
+
+namespace minfer {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+using RunCommand = WithModel;
+
+TEST_F(RunCommand, GivesTheSameTextForTheSameSeedOnAnyNumberOfThreads) {
+    const auto first = minfer_says({"run", model, "Once", "-n", "40", "-s", "7", "-t", "1"});
+    ASSERT_EQ(first.code, 0) << first.err;
+    EXPECT_THAT(first.out, Not(IsEmpty()));
+    EXPECT_EQ(minfer_says({"run", model, "Once", "-n", "40", "-s", "7", "-t", "2"}).out, first.out);
+    EXPECT_EQ(minfer_says({"run", model, "Once", "-n", "40", "-s", "7", "-ub", "1"}).out,
+              first.out);
+    EXPECT_NE(minfer_says({"run", model, "Once", "-n", "40", "-s", "8"}).out, first.out);
+}
+
+TEST_F(RunCommand, AcceptsTheHabitsOfLlamaCpp) {
+    const auto spec =
+        minfer_says({"-m", model, "-p", "Hi", "-n", "32", "--temp", "0", "-ngl", "99", "-c", "128",
+                     "-no-cnv", "-fa", "auto", "-ctk", "f32", "-ub", "64"});
+    ASSERT_EQ(spec.code, 0) << spec.err;
+    EXPECT_THAT(spec.err, HasSubstr("this build has no GPU device"));
+    const auto greedy = std::vector<std::string>{"-n", "32", "--greedy"};
+    const auto same = [&](std::vector<std::string> args, std::string input = "") {
+        args.insert(args.end(), greedy.begin(), greedy.end());
+        const auto outcome = minfer_says(std::move(args), {.input = std::move(input)});
+        EXPECT_EQ(outcome.code, 0) << outcome.err;
+        EXPECT_EQ(outcome.out, spec.out);
+    };
+    same({"run", model, "Hi"});
+    same({model, "Hi"});
+    same({"-m", model, "Hi"});
+    same({"run", model}, "Hi\n");
+    same({"run", model, "-"}, "Hi");
+    same({"run", model, "-p", "\\x48i", "-e"});
+    same({"run", dir.path().string(), "Hi"});  // the only model in the folder
+    same({"run", model, "Hi", "-n32"});
+}
+
+TEST_F(RunCommand, PutsOnlyModelTextOnStdout) {
+    const auto silent = minfer_says({"run", model, "Hi", "-n", "0"});
+    EXPECT_EQ(silent.code, 0);
+    EXPECT_THAT(silent.out, IsEmpty());
+    EXPECT_THAT(silent.err, HasSubstr("device cpu"));
+    EXPECT_THAT(silent.err, HasSubstr("stopped: token limit"));
+    EXPECT_THAT(silent.err, HasSubstr("seed "));
+    EXPECT_THAT(minfer_says({"run", model, "Hi", "-n", "0", "--no-perf"}).err,
+                Not(HasSubstr("tok/s")));
+    EXPECT_EQ(minfer_says({"run", model, "Hi", "-n", "0", "--display-prompt"}).out, "Hi");
+}
+
+TEST_F(RunCommand, StopsBeforeAStopString) {
+    const auto whole = minfer_says({"run", model, "Hi", "-n", "60", "--greedy"}).out;
+    ASSERT_GT(whole.size(), 20u);
+    // Some text from the middle that is whole characters.
+    auto at = whole.size() / 2;
+    while ((static_cast<unsigned char>(whole[at]) & 0xc0) == 0x80) ++at;
+    auto end = at + 1;
+    while (end < whole.size() && (static_cast<unsigned char>(whole[end]) & 0xc0) == 0x80) ++end;
+    const auto stop = whole.substr(at, end - at);
+    const auto outcome = minfer_says({"run", model, "Hi", "-n", "60", "--greedy", "-r", stop});
+    EXPECT_EQ(outcome.out, whole.substr(0, whole.find(stop)));
+    EXPECT_THAT(outcome.err, HasSubstr("stopped: stop string"));
+}
+
+TEST_F(RunCommand, StopsWhenTheContextIsFull) {
+    const auto outcome = minfer_says({"run", model, "Hi", "-n", "-1", "--ignore-eos", "-c", "16"});
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_THAT(outcome.err, HasSubstr("stopped: context full"));
+}
+
+TEST_F(RunCommand, RefusesWhatDoesNotFit) {
+    const auto large = minfer_says({"run", model, "Hi", "-c", "257"});
+    EXPECT_EQ(large.code, 1);
+    EXPECT_THAT(error_line(large), HasSubstr("257"));
+    EXPECT_THAT(error_line(large), HasSubstr("trained with 256"));
+    const auto longer = minfer_says({"run", model, std::string(20, 'x'), "-c", "16"});
+    EXPECT_EQ(longer.code, 1);
+    EXPECT_THAT(error_line(longer), HasSubstr("the prompt has 20 tokens, the context holds 16"));
+    EXPECT_THAT(longer.out, IsEmpty());
+}
+
+TEST_F(RunCommand, RefusesPromptsThatAreNotUtf8WithTheOffset) {
+    const auto outcome = minfer_says({"run", model}, {.input = "abc\xff"
+                                                               "def"});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(error_line(outcome), "error: prompt: byte 3 (0xff) is not valid UTF-8");
+}
+
+TEST_F(RunCommand, StartsAnEmptyPromptFromTheTokenThatBeginsAText) {
+    const auto outcome = minfer_says({"run", model, "", "-n", "3", "--greedy"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("prompt 1 tokens"));
+}
+
+TEST_F(RunCommand, BansTokensAndKnowsTheVocabulary) {
+    const auto unknown = minfer_says({"run", model, "Hi", "-l", "5000+1"});
+    EXPECT_EQ(unknown.code, 1);
+    EXPECT_THAT(error_line(unknown), HasSubstr("token id 5000, the vocabulary has 258"));
+    // With every letter but 'A' out of reach the answer is known.
+    const auto forced = minfer_says(
+        {"run", model, "Hi", "-n", "4", "--greedy", "-l", "65+1000", "--repeat-penalty", "1"});
+    EXPECT_EQ(forced.out, "AAAA");
+    const auto banned = minfer_says({"run", model, "Hi", "-n", "4", "--greedy", "-l", "65+1000",
+                                     "-l", "66:999", "-l", "65=false", "--repeat-penalty", "1"});
+    EXPECT_EQ(banned.out, "BBBB");
+}
+
+TEST_F(RunCommand, TakesTheTemperatureFromFlagThenFile) {
+    write_small_model(model, {.temperature_hint = 0.f});
+    const auto hinted = minfer_says({"run", model, "Hi", "-n", "20"});
+    EXPECT_EQ(hinted.out, minfer_says({"run", model, "Hi", "-n", "20", "--greedy"}).out);
+    EXPECT_THAT(minfer_says({"run", model, "Hi", "-n", "1", "--temp", "1"}).err, HasSubstr("seed"));
+}
+
+TEST_F(RunCommand, AppliesTheModelsTemplateUnlessToldNotTo) {
+    write_small_model(model, {.chat_template = "{% for m in messages %}[{{ m.role }}:{{ m.content "
+                                               "}}]{% endfor %}{% if enable_thinking is defined "
+                                               "%}<{{ enable_thinking }}>{% endif %}{{ extra }}"});
+    const auto shown = [&](std::vector<std::string> more) {
+        std::vector<std::string> args = {"run", model, "Hi", "-n", "0", "--display-prompt"};
+        args.insert(args.end(), more.begin(), more.end());
+        const auto outcome = minfer_says(args);
+        EXPECT_EQ(outcome.code, 0) << outcome.err;
+        return outcome.out;
+    };
+    EXPECT_EQ(shown({}), "[user:Hi]");
+    EXPECT_EQ(shown({"-sys", "Be kind"}), "[system:Be kind][user:Hi]");
+    EXPECT_EQ(shown({"--reasoning", "off"}), "[user:Hi]<False>");
+    EXPECT_EQ(shown({"--chat-template-kwargs", R"({"extra": "!"})"}), "[user:Hi]!");
+    EXPECT_EQ(shown({"--no-template"}), "Hi");
+    EXPECT_EQ(shown({"--chat-template", "{{ messages[0].content }}?"}), "Hi?");
+    EXPECT_EQ(shown({"--chat-template", "chatml"}).substr(0, 23), "<|im_start|>user\nHi<|im");
+    const auto empty = minfer_says({"run", model, ""});
+    EXPECT_EQ(empty.code, 1);
+    EXPECT_EQ(error_line(empty), "error: the prompt is empty");
+    EXPECT_THAT(error_line(minfer_says({"run", model, "Hi", "--chat-template", "llama3"})),
+                HasSubstr("'llama3' is neither Jinja text nor one of the names known here"));
+}
+
+TEST_F(RunCommand, SaysWhatHappensWithoutATemplate) {
+    EXPECT_THAT(minfer_says({"run", model, "Hi", "-n", "0"}).err, HasSubstr("continued as it is"));
+    EXPECT_THAT(error_line(minfer_says({"run", model, "Hi", "-sys", "s"})),
+                HasSubstr("need a chat template"));
+    write_small_model(model, {.chat_tokens = true});
+    const auto chatml = minfer_says({"run", model, "Hi", "-n", "0", "--display-prompt", "-sp"});
+    EXPECT_THAT(chatml.err, HasSubstr("ChatML is used"));
+    EXPECT_EQ(chatml.out, "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n");
+    EXPECT_EQ(minfer_says({"run", model, "Hi", "-n", "0", "--display-prompt"}).out,
+              "user\nHi\nassistant\n");
+}
+
+TEST_F(RunCommand, ChecksWeightsWhenAsked) {
+    write_small_model(model, {.spoiled = true});
+    const auto outcome = minfer_says({"run", model, "Hi", "--check-tensors"});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(error_line(outcome), HasSubstr("tensor 'output_norm.weight'"));
+}
+
+TEST_F(RunCommand, ReadsTheEnvironmentAndLetsFlagsWin) {
+    const auto small =
+        ProcessOptions{.environment = {{"MINFER_CTX_SIZE", "16"}, {"MINFER_THREADS", "1"}}};
+    const auto told = minfer_says({"run", model, "Hi", "-n", "0"}, small);
+    EXPECT_THAT(told.err, HasSubstr("context 16 tokens"));
+    EXPECT_THAT(told.err, HasSubstr("1 thread)"));
+    EXPECT_THAT(minfer_says({"run", model, "Hi", "-n", "0", "-c", "32"}, small).err,
+                HasSubstr("context 32 tokens"));
+    EXPECT_THAT(
+        minfer_says({"run", model, "Hi", "-n", "0"}, {.environment = {{"MINFER_CPU_ACT", "f32"}}})
+            .err,
+        HasSubstr("exact activations"));
+}
+
+TEST_F(RunCommand, KeepsALogFile) {
+    const auto log = dir.path() / "log.txt";
+    const auto outcome = minfer_says({"run", model, "Hi", "-n", "0", "--log-file", log.string()});
+    EXPECT_EQ(outcome.code, 0);
+    std::FILE* const file = std::fopen(log.c_str(), "r");
+    ASSERT_NE(file, nullptr);
+    std::string text(4096, '\0');
+    text.resize(std::fread(text.data(), 1, text.size(), file));
+    std::fclose(file);
+    EXPECT_EQ(text, outcome.err);
+}
+
+TEST_F(RunCommand, ReportsThatStdoutCannotBeWritten) {
+    const int full = ::open("/dev/full", O_WRONLY);
+    if (full >= 0) {  // there is none on macOS
+        const auto outcome = minfer_says({"run", model, "Hi"}, {.stdout_descriptor = full});
+        ::close(full);
+        EXPECT_EQ(outcome.code, 1);
+        EXPECT_THAT(error_line(outcome), HasSubstr("error: stdout: cannot write"));
+    }
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    ::close(ends[0]);
+    const auto outcome = minfer_says({"run", model, "Hi"}, {.stdout_descriptor = ends[1]});
+    ::close(ends[1]);
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(error_line(outcome), "error: stdout: its reader has gone");
+}
+
+TEST_F(RunCommand, StopsCleanlyAtCtrlC) {
+    write_small_model(model, {.n_ctx = 1 << 20});
+    Process process(command({"run", model, "Hi", "-n", "-1", "--ignore-eos", "-c", "200000"}));
+    while (process.running() && process.out().empty())
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    process.send(SIGINT);
+    EXPECT_EQ(process.wait(), 130);
+    EXPECT_THAT(process.err(), HasSubstr("stopped: interrupted"));
+}
+
+}  // namespace
+}  // namespace minfer
