@@ -38,6 +38,18 @@ size_t edit_distance(std::string_view a, std::string_view b) {
     return row.back();
 }
 
+std::string wrapped(std::string_view text) {
+    constexpr size_t kColumns = 90;
+    std::string lines;
+    while (text.size() > kColumns) {
+        const auto blank = text.rfind(' ', kColumns);
+        if (blank == std::string_view::npos) break;
+        lines += fmt::format("{}\n", text.substr(0, blank));
+        text.remove_prefix(blank + 1);
+    }
+    return lines.append(text);
+}
+
 class Formatter : public CLI::Formatter {
   public:
     explicit Formatter(std::string usage) : usage_(std::move(usage)) { column_width(36); }
@@ -172,8 +184,9 @@ Result<std::vector<std::string>> Flags::Parser::normalise(std::span<const std::s
     return line;
 }
 
-Flags::Flags(std::string usage, std::string description) : parser_(std::make_unique<Parser>()) {
-    parser_->app.description(std::move(description));
+Flags::Flags(std::string usage, std::string_view description)
+    : parser_(std::make_unique<Parser>()) {
+    parser_->app.description(wrapped(description));
     parser_->app.formatter(std::make_shared<Formatter>(usage));
     parser_->app.set_help_flag("-h,--help", "Show this and exit");
     parser_->usage = std::move(usage);

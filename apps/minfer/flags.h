@@ -25,7 +25,7 @@ class Flags {
     using Set = std::function<Result<>(std::string_view text)>;
 
     // `usage` is the first line of the help: "minfer run MODEL [PROMPT]".
-    Flags(std::string usage, std::string description);
+    Flags(std::string usage, std::string_view description);
     ~Flags();
 
     void group(std::string name);  // heading of what follows

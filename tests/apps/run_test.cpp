@@ -51,6 +51,7 @@ TEST_F(RunCommand, PutsOnlyModelTextOnStdout) {
     EXPECT_THAT(silent.err, HasSubstr("device cpu"));
     EXPECT_THAT(silent.err, HasSubstr("stopped: token limit"));
     EXPECT_THAT(silent.err, HasSubstr("seed "));
+    EXPECT_THAT(silent.err, Not(HasSubstr("\r")));  // progress is for terminals
     EXPECT_THAT(minfer_says({"run", model, "Hi", "-n", "0", "--no-perf"}).err,
                 Not(HasSubstr("tok/s")));
     EXPECT_EQ(minfer_says({"run", model, "Hi", "-n", "0", "--display-prompt"}).out, "Hi");
@@ -215,6 +216,32 @@ TEST_F(RunCommand, StopsCleanlyAtCtrlC) {
     process.send(SIGINT);
     EXPECT_EQ(process.wait(), 130);
     EXPECT_THAT(process.err(), HasSubstr("stopped: interrupted"));
+}
+
+TEST_F(RunCommand, EndsAtOnceAtTheSecondCtrlC) {
+    // One graph of 16,000 tokens takes long and asks nobody whether to go on.
+    write_small_model(model, {.n_ctx = 1 << 20});
+    Process process(command({"run", model, "-c", "16384", "-ub", "16384"}),
+                    {.input = std::string(16000, 'x')});
+    while (process.running() && process.err().find("seed") == std::string::npos)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    process.send(SIGINT);
+    process.send(SIGINT);
+    // Two equal signals sent together may arrive as one.
+    for (int i = 0; process.running() && i < 50; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        process.send(SIGINT);
+    }
+    EXPECT_EQ(process.wait(), 130);
+    EXPECT_THAT(process.err(), Not(HasSubstr("stopped:")));
+}
+
+TEST_F(RunCommand, AsksWhichOfSeveralModelsInAFolder) {
+    write_small_model(dir.path() / "other.gguf");
+    const auto outcome = minfer_says({"run", dir.path().string(), "Hi"});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(error_line(outcome), HasSubstr("2 models in this folder"));
+    EXPECT_THAT(outcome.err, HasSubstr("other.gguf"));
 }
 
 }  // namespace
