@@ -20,18 +20,6 @@ std::string dump(const Json& json, int indent = -1) {
 // The shortest decimal that reads back as this float: 1e-06, not 9.999999974752427e-07.
 Json number(float value) { return Json::parse(fmt::format("{}", value), nullptr, false); }
 
-Json layout_of(const KvLayout& layout) {
-    switch (layout.format) {
-        case KvFormat::F32:
-            return "f32";
-        case KvFormat::F16:
-            return "f16";
-        case KvFormat::Q8_0:
-            return "q8_0";
-    }
-    std::unreachable();
-}
-
 Json detail_of(const op::Scale& op) { return {{"factor", number(op.factor)}}; }
 Json detail_of(const op::RmsNorm& op) { return {{"eps", number(op.eps)}}; }
 Json detail_of(const op::QkNorm& op) {
@@ -47,14 +35,15 @@ Json detail_of(const op::Rope& op) {
             {"head_dim", op.head_dim}};
 }
 Json detail_of(const op::KvStore& op) {
-    return {{"layer", op.layer}, {"format", layout_of(op.layout)}, {"n_ctx", op.n_ctx}};
+    return {{"layer", op.layer}, {"format", name(op.layout.format)}, {"n_ctx", op.n_ctx}};
 }
 Json detail_of(const op::KvLoad& op) {
-    return {{"layer", op.layer}, {"format", layout_of(op.layout)}, {"n_ctx", op.n_ctx}};
+    return {{"layer", op.layer}, {"format", name(op.layout.format)}, {"n_ctx", op.n_ctx}};
 }
 Json detail_of(const op::Attention& op) {
-    return {{"layer", op.layer},       {"n_head", op.n_head}, {"n_head_kv", op.n_head_kv},
-            {"head_dim", op.head_dim}, {"scale", number(op.scale)},   {"explicit_span", op.explicit_span}};
+    return {{"layer", op.layer},         {"n_head", op.n_head},
+            {"n_head_kv", op.n_head_kv}, {"head_dim", op.head_dim},
+            {"scale", number(op.scale)}, {"explicit_span", op.explicit_span}};
 }
 Json detail_of(const op::View& op) { return {{"offset", op.offset}}; }
 Json detail_of(const auto&) { return Json::object(); }

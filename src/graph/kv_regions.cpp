@@ -3,20 +3,8 @@
 namespace minfer {
 namespace {
 
-std::string_view format_name(KvFormat format) {
-    switch (format) {
-        case KvFormat::F32:
-            return "f32";
-        case KvFormat::F16:
-            return "f16";
-        case KvFormat::Q8_0:
-            return "q8_0";
-    }
-    std::unreachable();
-}
-
 std::string describe(const KvLayout& layout, size_t n_ctx, const Backend& backend) {
-    return fmt::format("{} cells of {} {} on {}", n_ctx, layout.width, format_name(layout.format),
+    return fmt::format("{} cells of {} {} on {}", n_ctx, layout.width, name(layout.format),
                        backend.name());
 }
 
@@ -42,7 +30,7 @@ Result<KvPair> KvRegions::ensure(uint32_t layer, Backend& backend, const KvLayou
     }
     if (!backend.reads_kv(layout.format))
         return fail(Fault::Unsupported, "kv.{}: backend {} does not read {} cells", layer,
-                    backend.name(), format_name(layout.format));
+                    backend.name(), name(layout.format));
     const size_t bytes = layout.row_bytes * n_ctx;
     const auto k = backend.alloc(bytes);
     if (!k) return at(fmt::format("kv.{}.k", layer), k.error());

@@ -18,6 +18,18 @@ static_assert(kNames.size() == std::variant_size_v<Op>);
 
 }  // namespace
 
+std::string_view name(KvFormat format) {
+    switch (format) {
+        case KvFormat::F32:
+            return "f32";
+        case KvFormat::F16:
+            return "f16";
+        case KvFormat::Q8_0:
+            return "q8_0";
+    }
+    std::unreachable();
+}
+
 KvLayout kv_layout(KvFormat format, size_t width) {
     const auto row_bytes = [&]() -> size_t {
         switch (format) {

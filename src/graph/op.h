@@ -18,6 +18,8 @@ namespace minfer {
 // Cells of the KV cache: how one row (the K or the V of one token in one layer) is stored.
 enum class KvFormat : uint8_t { F32, F16, Q8_0 };
 
+std::string_view name(KvFormat format);  // "f32", as flags and messages spell it
+
 struct KvLayout {
     KvFormat format = KvFormat::F32;
     size_t width = 0;      // elements of one cell: n_head_kv * head_dim
