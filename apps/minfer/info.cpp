@@ -208,7 +208,7 @@ std::string keys_text(const gguf::File& file) {
 
 // JSON holds text only as UTF-8; other bytes are shown as escapes.
 Json text_json(std::string_view text) {
-    return is_utf8(text) ? Json(text) : Json(gguf::printable(text, SIZE_MAX));
+    return find_invalid_utf8(text) ? Json(gguf::printable(text, SIZE_MAX)) : Json(text);
 }
 
 Json element_json(const gguf::Value& value, uint64_t index) {

@@ -8,10 +8,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/utf8.h"
 #include "model/vocab.h"
 #include "text/chat_messages.h"
 #include "text/chat_template.h"
-#include "text/utf8.h"
 
 namespace minfer {
 namespace {

@@ -25,7 +25,7 @@ Result<std::string> read_text(const TokenizeOptions& options) {
 
 // A piece that is only part of a character has no text; it is given as its bytes.
 nlohmann::json piece_json(std::string_view piece) {
-    if (is_utf8(piece)) return piece;
+    if (!find_invalid_utf8(piece)) return piece;
     auto bytes = nlohmann::json::array();
     for (const char byte : piece) bytes.push_back(static_cast<unsigned char>(byte));
     return bytes;

@@ -1,38 +1,42 @@
 #pragma once
-// Which prefix of some bytes is well-formed UTF-8 (Unicode 15, table 3-7: no overlong forms, no
-// surrogates, nothing above U+10FFFF).
+// UTF-8 as the Unicode standard defines it: no overlong forms, no surrogates, nothing above
+// U+10FFFF.
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace minfer {
 
-// Bytes before the first ill-formed sequence; text.size() when all is well.
-constexpr size_t valid_utf8_prefix(std::string_view text) {
-    const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-    size_t i = 0;
-    while (i < text.size()) {
-        const unsigned lead = byte(i);
-        if (lead < 0x80) {
-            ++i;
-            continue;
-        }
-        const size_t length = lead >= 0xc2 && lead <= 0xdf   ? 2
-                              : lead >= 0xe0 && lead <= 0xef ? 3
-                              : lead >= 0xf0 && lead <= 0xf4 ? 4
-                                                             : 0;
-        if (length == 0 || text.size() - i < length) return i;
-        const unsigned second = byte(i + 1);
-        const unsigned low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-        const unsigned high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-        if (second < low || second > high) return i;
-        for (size_t k = 2; k < length; ++k)
-            if ((byte(i + k) & 0xc0) != 0x80) return i;
-        i += length;
-    }
-    return i;
-}
+constexpr char32_t kBadByte = 0xFFFFFFFF;  // not a code point: the byte here is not UTF-8
+constexpr char32_t kReplacement = 0xFFFD;  // what people see in its place
 
-constexpr bool is_utf8(std::string_view text) { return valid_utf8_prefix(text) == text.size(); }
+struct CodePoint {
+    char32_t value;   // kBadByte: the byte is not part of a valid character
+    uint8_t n_bytes;  // 1 to 4; 1 for a bad byte
+};
+
+// The code point that begins at byte `at`, which lies inside the text.
+CodePoint code_point_at(std::string_view text, size_t at);
+
+// Offset of the first byte that is not valid UTF-8.
+std::optional<size_t> find_invalid_utf8(std::string_view text);
+
+void append_utf8(std::string& text, char32_t code_point);
+
+// Turns bytes that arrive in pieces into valid UTF-8: gives out whole characters, holds back the
+// one to three bytes of an unfinished one, and replaces whatever is not UTF-8 by U+FFFD: once for
+// an overlong form, a surrogate, a value above U+10FFFF or a character cut short, and once for
+// each byte that can begin nothing.
+class Utf8Joiner {
+  public:
+    std::string push(std::string_view bytes);
+    std::string flush();  // the held bytes can no longer be completed: U+FFFD, or nothing
+
+  private:
+    std::string held_;  // a lead byte and fewer continuation bytes than it announces
+};
 
 }  // namespace minfer

@@ -106,7 +106,7 @@ Result<Metadata> read_metadata(ByteReader& in, std::span<const std::byte> all, u
     for (uint64_t i = 0; i < count; ++i) {
         const auto key = MINFER_TRY(named(fmt::format("key {} of {}", i, count), read_string(in)));
         if (key.empty()) return fail(Fault::BadInput, "key {} of {} has no name", i, count);
-        if (!is_utf8(key))
+        if (find_invalid_utf8(key))
             return fail(Fault::BadInput, "key {} of {}, {}, is not UTF-8", i, count,
                         printable(key));
         auto value = read_value(in, all);

@@ -22,7 +22,7 @@ inline std::string printable(std::string_view text, size_t max_bytes = 80) {
         if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xc0) text.remove_suffix(1);
     }
     while (!text.empty()) {
-        const auto valid = valid_utf8_prefix(text);
+        const auto valid = find_invalid_utf8(text).value_or(text.size());
         for (const char c : text.substr(0, valid)) {
             const auto byte = static_cast<unsigned char>(c);
             if (byte < 0x20 || byte == 0x7f)

@@ -186,7 +186,7 @@ Result<> Writer::stream(const Sink& sink) const {
     append<uint64_t>(head, tensors_.size());
     append<uint64_t>(head, keys_.size());
     for (const auto& key : keys_) {
-        if (key.name.empty() || !is_utf8(key.name))
+        if (key.name.empty() || find_invalid_utf8(key.name))
             return fail(Fault::BadInput, "key {}: expected UTF-8 and at least one byte",
                         printable(key.name));
         append_text(head, key.name);

@@ -1,7 +1,7 @@
 #include "text/pretokenizer.h"
 
+#include "base/utf8.h"
 #include "text/unicode.h"
-#include "text/utf8.h"
 
 namespace minfer {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "base/utf8.h"
 #include "text/tokenizer.h"
-#include "text/utf8.h"
 
 namespace minfer {
 

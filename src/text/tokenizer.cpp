@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "text/byte_alphabet.h"
 #include "text/pretokenizer.h"
-#include "text/utf8.h"
 
 namespace minfer {
 namespace {

@@ -4,8 +4,8 @@
 #include <deque>
 #include <random>
 
+#include "base/utf8.h"
 #include "gguf/writer.h"
-#include "text/utf8.h"
 
 namespace minfer {
 namespace {
