@@ -63,6 +63,11 @@ Json row_json(const BenchRow& row) {
     };
 }
 
+// A file name need not be UTF-8; JSON must.
+std::string dump(const Json& json, int indent) {
+    return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 class Markdown final : public BenchReport {
   public:
     std::string head() override {
@@ -93,9 +98,9 @@ class Csv final : public BenchReport {
             std::string joined;
             if (value.is_array()) {  // samples, separated by spaces
                 for (const auto& sample : value)
-                    joined += (joined.empty() ? "" : " ") + sample.dump();
+                    joined += (joined.empty() ? "" : " ") + dump(sample, -1);
             } else {
-                joined = value.is_string() ? value.get<std::string>() : value.dump();
+                joined = value.is_string() ? value.get<std::string>() : dump(value, -1);
             }
             append(line, joined);
         }
@@ -118,7 +123,7 @@ class JsonArray final : public BenchReport {
         rows_.push_back(row_json(row));
         return {};
     }
-    std::string tail() override { return rows_.dump(2) + "\n"; }
+    std::string tail() override { return dump(rows_, 2) + "\n"; }
 
   private:
     Json rows_ = Json::array();
@@ -126,7 +131,7 @@ class JsonArray final : public BenchReport {
 
 class JsonLines final : public BenchReport {
   public:
-    std::string row(const BenchRow& row) override { return row_json(row).dump() + "\n"; }
+    std::string row(const BenchRow& row) override { return dump(row_json(row), -1) + "\n"; }
 };
 
 }  // namespace

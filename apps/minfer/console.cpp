@@ -21,6 +21,20 @@ bool write_all(int descriptor, std::string_view text) {
     return true;
 }
 
+// Messages quote names out of files; none of them may drive the terminal. Ill-formed bytes are
+// harmless and stay.
+std::string without_control(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if ((byte < 0x20 && c != '\n') || byte == 0x7f)
+            out += fmt::format("\\x{:02x}", byte);
+        else
+            out += c;
+    }
+    return out;
+}
+
 }  // namespace
 
 Console::Console()
@@ -44,10 +58,10 @@ Result<> Console::write(std::string_view text) {
 
 void Console::line(std::string_view text) {
     settle();
-    // Nobody can be told when stderr itself fails.
-    (void)write_all(STDERR_FILENO, fmt::format("{}\n", text));
+    const auto shown = without_control(text) + "\n";
+    (void)write_all(STDERR_FILENO, shown);  // nobody can be told when stderr itself fails
     if (log_) {
-        fmt::print(log_, "{}\n", text);
+        std::fwrite(shown.data(), 1, shown.size(), log_);
         std::fflush(log_);
     }
 }

@@ -57,6 +57,15 @@ TEST_F(Info, DescribesWhatTheEngineCannotRun) {
     EXPECT_EQ(minfer_says({"info", model}).code, 0);
 }
 
+TEST_F(Info, SendsNoControlCharactersFromTheFileToTheTerminal) {
+    write_small_model(model, {.architecture = "\x1b[2Jqwen3"});
+    const auto outcome = minfer_says({"info", model, "--kv", "--tensors"});
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_THAT(outcome.out, testing::Not(HasSubstr("\x1b")));
+    EXPECT_THAT(outcome.out, HasSubstr("\\x1b[2Jqwen3"));
+    EXPECT_THAT(minfer_says({"run", model, "Hi"}).err, testing::Not(HasSubstr("\x1b")));
+}
+
 TEST_F(Info, PrintsTheTemplateExactly) {
     write_small_model(model, {.chat_template = "{{ messages }}\n"});
     EXPECT_EQ(minfer_says({"info", model, "--template"}).out, "{{ messages }}\n");
