@@ -2,23 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
-
 #include "graph/runner.h"
+#include "support/count_allocations.h"
 #include "support/toy_model.h"
-
-namespace {
-size_t allocations = 0;
-}
-
-void* operator new(size_t bytes) {
-    ++allocations;
-    if (void* const memory = std::malloc(bytes)) return memory;
-    std::abort();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace minfer {
 namespace {
@@ -59,11 +45,11 @@ void expect_no_allocation_per_token(GraphParams params, bool crosses) {
     auto decoder = Decoder(params);
     ASSERT_TRUE(decoder.step(0));
     const auto before = decoder.counters();
-    ASSERT_GT(allocations, 0u);  // the counter works
-    allocations = 0;
+    ASSERT_GT(test::allocations, 0u);  // the counter works
+    test::allocations = 0;
     for (int32_t position = 1; position < 50; ++position)
         if (!decoder.step(position)) std::abort();
-    EXPECT_EQ(allocations, 0u);
+    EXPECT_EQ(test::allocations, 0u);
     EXPECT_EQ(decoder.counters().builds, before.builds);
     EXPECT_EQ(decoder.counters().remaps, before.remaps);
     EXPECT_EQ(decoder.counters().reuses, 49u);
