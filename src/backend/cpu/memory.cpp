@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <limits>
 
 namespace minfer::cpu {
+
+// More than a machine has: refused here, because some allocators abort instead of saying no.
+constexpr size_t kLargest = size_t{1} << 39;
 
 void AlignedBuffer::Free::operator()(std::byte* memory) const { std::free(memory); }
 
 Result<AlignedBuffer> AlignedBuffer::make(size_t bytes) {
-    if (bytes > std::numeric_limits<size_t>::max() / 2)
-        return fail(Fault::OutOfMemory, "cannot allocate {} bytes", bytes);
+    if (bytes > kLargest) return fail(Fault::OutOfMemory, "cannot allocate {} bytes", bytes);
     const auto rounded = std::max(kAlign, (bytes + kAlign - 1) / kAlign * kAlign);
     auto buffer = AlignedBuffer();
     buffer.memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlign, rounded)));

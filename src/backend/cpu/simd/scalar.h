@@ -137,13 +137,15 @@ struct Scalar {
     static I8 sub_i8(I8 a, int b) {
         return bytes([&](int i) { return a.v[i] - b; });
     }
-    // Four floats of 8 to 32 signed bytes; they are integral and in [-128, 127].
+    // Four floats of 8 to 32 signed bytes. They are integral and in [-128, 127], or NaN, which
+    // gives any byte.
     static void store_i8(int8_t* p, F a, F b, F c, F d) {
+        const auto byte = [](float x) { return static_cast<int8_t>(x == x ? x : 0.f); };
         for (int i = 0; i < 8; ++i) {
-            p[i] = static_cast<int8_t>(a.v[i]);
-            p[8 + i] = static_cast<int8_t>(b.v[i]);
-            p[16 + i] = static_cast<int8_t>(c.v[i]);
-            p[24 + i] = static_cast<int8_t>(d.v[i]);
+            p[i] = byte(a.v[i]);
+            p[8 + i] = byte(b.v[i]);
+            p[16 + i] = byte(c.v[i]);
+            p[24 + i] = byte(d.v[i]);
         }
     }
 
