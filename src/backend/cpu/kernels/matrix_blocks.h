@@ -48,6 +48,9 @@ struct QuantsQ5_1 {
 
 template <class S, class Q>
 struct BlockTile {
+    // Unpacking a block costs as much as a product: more tokens than rows.
+    static constexpr int kRows = 2, kTokens = 4;
+
     template <int R, int T>
     static void run(const MatRows& a, size_t row, size_t token) {
         using Block = typename Q::Block;

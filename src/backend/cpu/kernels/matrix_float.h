@@ -10,6 +10,7 @@ namespace minfer::cpu {
 template <class S>
 struct LoadF32 {
     static constexpr size_t kBytes = 4;
+    static constexpr int kTokens = 3;
     static auto load(const std::byte* p) { return S::load(reinterpret_cast<const float*>(p)); }
     static auto load_part(const std::byte* p, size_t n) {
         return S::load_part(reinterpret_cast<const float*>(p), n);
@@ -18,12 +19,14 @@ struct LoadF32 {
 template <class S>
 struct LoadF16 {
     static constexpr size_t kBytes = 2;
+    static constexpr int kTokens = 2;  // at 3 the conversion is repeated for want of a register
     static auto load(const std::byte* p) { return S::load_f16(p); }
     static auto load_part(const std::byte* p, size_t n) { return S::load_f16_part(p, n); }
 };
 template <class S>
 struct LoadBF16 {
     static constexpr size_t kBytes = 2;
+    static constexpr int kTokens = 3;
     static auto load(const std::byte* p) { return S::load_bf16(p); }
     static auto load_part(const std::byte* p, size_t n) { return S::load_bf16_part(p, n); }
 };
@@ -31,6 +34,9 @@ struct LoadBF16 {
 // Each output element is one vector of eight partial sums taken along the row.
 template <class S, class W>
 struct FloatTile {
+    // Twelve or eight sums, the activations and one weight vector fill 16 registers.
+    static constexpr int kRows = 4, kTokens = W::kTokens;
+
     template <int R, int T>
     static void run(const MatRows& a, size_t row, size_t token) {
         using F = typename S::F;
@@ -42,7 +48,7 @@ struct FloatTile {
         for (auto& of_row : sum)
             for (auto& s : of_row) s = S::zero();
 
-        const auto step = [&](auto load_w, auto load_x) {
+        const auto step = [&](auto load_w, auto load_x) __attribute__((always_inline)) {
             F xs[T];
             for (int t = 0; t < T; ++t) xs[t] = load_x(x[t]);
             for (int r = 0; r < R; ++r) {

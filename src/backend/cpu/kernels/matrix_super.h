@@ -91,6 +91,9 @@ struct GroupsQ6_K {
 
 template <class S, class G>
 struct SuperTile {
+    // The integer sums of a block take registers beside the float sums, hence one row.
+    static constexpr int kRows = 1, kTokens = 4;
+
     template <int R, int T>
     static void run(const MatRows& a, size_t row, size_t token) {
         using Block = typename G::Block;
@@ -110,7 +113,7 @@ struct SuperTile {
                 S::store_i16(scale, G::scales(block));
                 typename S::I32 dot[T];
                 for (auto& d : dot) d = S::zero_i32();
-                const auto group = [&]<int J>() {
+                const auto group = [&]<int J>() __attribute__((always_inline)) {
                     const auto q = G::template quants<J>(block);
                     for (int t = 0; t < T; ++t) {
                         const auto y = S::load_i8(x[t] + b * 256 + J * 32);
@@ -120,7 +123,7 @@ struct SuperTile {
                             dot[t] = S::mad_u8(dot[t], q, y, scale[2 * J], scale[2 * J + 1]);
                     }
                 };
-                [&]<int... J>(std::integer_sequence<int, J...>) {
+                [&]<int... J>(std::integer_sequence<int, J...>) __attribute__((always_inline)) {
                     (group.template operator()<J>(), ...);
                 }(std::make_integer_sequence<int, 8>());
                 const auto offsets = G::offsets(block);

@@ -13,10 +13,8 @@ namespace minfer::cpu {
 
 template <class S>
 struct Table {
-    static constexpr int kRows = S::kTileRows, kTokens = S::kTileTokens;
-
     template <class Tile>
-    static constexpr auto matrix = Walk<Tile, kRows, kTokens>::run;
+    static constexpr auto matrix = Walk<Tile>::run;
 
     static constexpr MatKernel kMatrices[] = {
         {DType::F32, ActFormat::F32, matrix<FloatTile<S, LoadF32<S>>>},

@@ -20,10 +20,11 @@ inline void store_result(const MatRows& a, size_t row, size_t token, float sum) 
 }  // namespace
 
 // kRows x kTokens for many tokens; kRows x 1 when few are left, as in decoding.
-template <class Tile, int kRows, int kTokens>
+template <class Tile>
 struct Walk {
     template <int R>
     static void rows(const MatRows& a, size_t row) {
+        constexpr int kTokens = Tile::kTokens;
         size_t token = 0;
         for (; token + kTokens <= a.n_tokens; token += kTokens)
             Tile::template run<R, kTokens>(a, row, token);
@@ -31,7 +32,7 @@ struct Walk {
     }
     static void run(const MatRows& a) {
         size_t row = a.row_begin;
-        for (; row + kRows <= a.row_end; row += kRows) rows<kRows>(a, row);
+        for (; row + Tile::kRows <= a.row_end; row += Tile::kRows) rows<Tile::kRows>(a, row);
         for (; row < a.row_end; ++row) rows<1>(a, row);
     }
 };

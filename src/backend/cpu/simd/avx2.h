@@ -11,7 +11,6 @@ namespace minfer::cpu {
 
 struct Avx2 {
     static constexpr size_t kWidth = 8;
-    static constexpr int kTileRows = 4, kTileTokens = 2;
     using F = __m256;
     using I32 = __m256i;
     using I16 = __m256i;

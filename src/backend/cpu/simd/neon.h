@@ -11,7 +11,6 @@ namespace minfer::cpu {
 
 struct Neon {
     static constexpr size_t kWidth = 8;
-    static constexpr int kTileRows = 4, kTileTokens = 2;
     using F = float32x4x2_t;
     using I32 = int32x4x2_t;
     using I16 = int16x8x2_t;

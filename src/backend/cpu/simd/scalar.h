@@ -18,7 +18,6 @@ namespace minfer::cpu {
 
 struct Scalar {
     static constexpr size_t kWidth = 8;
-    static constexpr int kTileRows = 4, kTileTokens = 2;  // what the registers hold
     struct F {
         float v[8];
     };
