@@ -1,6 +1,7 @@
 #include "runtime/sampler.h"
 
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
 
 namespace minfer {
@@ -10,6 +11,9 @@ Result<> in_range(std::string_view name, double value, double low, double high) 
     if (value >= low && value <= high) return {};
     return fail(Fault::BadInput, "{} is {}, allowed are {} to {}", name, value, low, high);
 }
+
+// Differences of logits decide, and inf - inf is none: only a ban is infinite.
+float finite(float logit) { return std::clamp(logit, -FLT_MAX, FLT_MAX); }
 
 }  // namespace
 
@@ -23,6 +27,10 @@ Result<> check(const SamplerOptions& options) {
     MINFER_TRY(in_range("repeat-last-n", options.repeat_last_n, -1, kMany));
     MINFER_TRY(in_range("presence-penalty", options.presence_penalty, -kMany, kMany));
     MINFER_TRY(in_range("frequency-penalty", options.frequency_penalty, -kMany, kMany));
+    for (const auto& [id, bias] : options.logit_bias)
+        if (std::isnan(bias))
+            return fail(Fault::BadInput, "logit bias for token {} is {}, expected a number",
+                        static_cast<int32_t>(id), bias);
     return {};
 }
 
@@ -39,7 +47,9 @@ Result<TokenId> Sampler::sample(std::span<const float> logits, std::span<const T
         if (index >= logits_.size())
             return fail(Fault::BadInput, "logit bias for token {}, allowed are ids below {}", index,
                         logits_.size());
-        logits_[index] += bias;
+        auto& logit = logits_[index];
+        const bool banned = logit == -INFINITY || bias == -INFINITY;
+        logit = banned ? -INFINITY : finite(logit + bias);
     }
     penalise(history);
 
@@ -74,9 +84,11 @@ void Sampler::penalise(std::span<const TokenId> history) {
     each_recent([&](size_t id) {
         if (counts_[id] == 0) return;  // handled at its first occurrence
         auto& logit = logits_[id];
+        const bool banned = logit == -INFINITY;
         logit -= static_cast<float>(counts_[id]) * options_.frequency_penalty;
         logit -= options_.presence_penalty;
         logit = logit > 0 ? logit / options_.repeat_penalty : logit * options_.repeat_penalty;
+        if (!banned) logit = finite(logit);
         counts_[id] = 0;
     });
 }

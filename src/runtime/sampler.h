@@ -1,5 +1,6 @@
 #pragma once
-// Picks the next token from logits: product.md 4.2, in that order.
+// Picks the next token from logits. In this order: biases, penalties, then the largest logit under
+// temperature 0, else top-k, top-p, min-p, and a draw at the temperature.
 
 #include <cstdint>
 #include <random>
@@ -21,7 +22,7 @@ struct SamplerOptions {
     int32_t repeat_last_n = 64;   // tokens looked back on; 0: off, -1: all
     float presence_penalty = 0;
     float frequency_penalty = 0;
-    std::vector<std::pair<TokenId, float>> logit_bias;  // -infinity bans
+    std::vector<std::pair<TokenId, float>> logit_bias;  // added; -infinity bans
     uint64_t seed = 0;
 };
 
@@ -34,8 +35,9 @@ class Sampler {
     explicit Sampler(SamplerOptions options);
 
     // `logits` of one row; `history` everything before it, prompt included. The largest logit wins
-    // under temperature 0, the lowest id on ties. BadInput when a logit is not finite or nothing is
-    // left to choose from.
+    // under temperature 0, the lowest id on ties. Sums with biases and penalties stop at the
+    // largest finite float either way, so that only -infinity bans. BadInput when a logit is not
+    // finite or nothing is left to choose from.
     Result<TokenId> sample(std::span<const float> logits, std::span<const TokenId> history);
 
     const SamplerOptions& options() const { return options_; }

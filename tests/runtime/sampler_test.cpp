@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -158,6 +159,49 @@ TEST(Sampler, BiasComesFirstAndMinusInfinityBans) {
     }
 }
 
+TEST(Sampler, BiasesThatOverflowStillDecide) {
+    for (const float temperature : {0.f, 1.f}) {
+        auto options = plain();
+        options.temperature = temperature;
+        for (const float top_p : {0.9f, 1.f}) {
+            options.top_p = top_p;
+            // Twice 3e38, and 3e38 on a logit as large: neither fits a float.
+            options.logit_bias = {{id(1), 3e38f}, {id(1), 3e38f}};
+            EXPECT_EQ(*Sampler(options).sample(std::vector<float>{9, 4, 0}, {}), id(1));
+            options.logit_bias = {{id(1), 3e38f}};
+            EXPECT_EQ(*Sampler(options).sample(std::vector<float>{9, 3e38f, 0}, {}), id(1));
+            options.logit_bias = {{id(1), INFINITY}};
+            EXPECT_EQ(*Sampler(options).sample(std::vector<float>{9, 4, 0}, {}), id(1));
+            // A ban outweighs every bias, before and after it.
+            options.logit_bias = {{id(0), INFINITY}, {id(0), -INFINITY}, {id(0), INFINITY}};
+            EXPECT_NE(*Sampler(options).sample(std::vector<float>{9, 4, 0}, {}), id(0));
+            // Downwards no sum becomes a ban: with nothing else left the token is drawn.
+            options.logit_bias = {{id(0), -3e38f}, {id(0), -3e38f}, {id(1), -INFINITY}};
+            const auto least = Sampler(options).sample(std::vector<float>{-3e38f, 1}, {});
+            ASSERT_TRUE(least) << least.error().what;
+            EXPECT_EQ(*least, id(0));
+        }
+    }
+}
+
+TEST(Sampler, PenaltiesThatOverflowNeitherBanNorWinOverABan) {
+    const std::vector<TokenId> history = {id(0), id(1)};
+    for (const float temperature : {0.f, 1.f}) {
+        auto options = plain();
+        options.temperature = temperature;
+        options.repeat_last_n = -1;
+        options.repeat_penalty = 1e9f;  // -1e30 times this
+        options.logit_bias = {{id(1), -INFINITY}};
+        const auto low = Sampler(options).sample(std::vector<float>{-1e30f, 5}, history);
+        ASSERT_TRUE(low) << low.error().what;
+        EXPECT_EQ(*low, id(0));
+        options.repeat_penalty = 1e-6f;  // 1e35 divided by this
+        const auto high = Sampler(options).sample(std::vector<float>{1e35f, 5, FLT_MAX}, history);
+        ASSERT_TRUE(high) << high.error().what;
+        EXPECT_NE(*high, id(1));
+    }
+}
+
 TEST(Sampler, RefusesLogitsThatAreNotFinite) {
     for (const float bad : {NAN, INFINITY, -INFINITY}) {
         const std::vector<TokenId> history(12);
@@ -176,6 +220,11 @@ TEST(Sampler, NamesTheOptionThatIsOutOfRange) {
     options = plain();
     options.temperature = NAN;
     EXPECT_FALSE(check(options));
+    options = plain();
+    options.logit_bias = {{id(7), NAN}};
+    const auto bias = check(options);
+    ASSERT_FALSE(bias);
+    EXPECT_EQ(bias.error().what, "logit bias for token 7 is nan, expected a number");
     EXPECT_TRUE(check(plain()));
 }
 
