@@ -24,7 +24,8 @@ size_t round_up(size_t value, size_t step) { return (value + step - 1) / step * 
 }  // namespace
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
-    const auto file = Descriptor{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    // Without O_NONBLOCK a named pipe would be waited for; regular files ignore it.
+    const auto file = Descriptor{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     if (file.fd < 0)
         return fail(errno == ENOENT ? Fault::NotFound : Fault::Io, "{}: {}", path.string(),
                     std::strerror(errno));

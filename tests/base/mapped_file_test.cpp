@@ -1,6 +1,7 @@
 #include "base/mapped_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -34,6 +35,17 @@ TEST(MappedFile, NamesWhatIsWrong) {
     const auto folder = MappedFile::open(dir.path());
     ASSERT_FALSE(folder);
     EXPECT_NE(folder.error().what.find("a directory"), std::string::npos);
+}
+
+TEST(MappedFile, RefusesANamedPipeWithoutWaitingForAWriter) {
+    const TempDir dir;
+    const auto path = dir.path() / "pipe";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    const auto pipe = MappedFile::open(path);
+    ASSERT_FALSE(pipe);
+    EXPECT_EQ(pipe.error().fault, Fault::Io);
+    EXPECT_NE(pipe.error().what.find("is a special file, expected a regular file"),
+              std::string::npos);
 }
 
 TEST(MappedFile, EmptyFileHasNoBytes) {
