@@ -9,9 +9,9 @@
 namespace minfer {
 namespace {
 
-// Long enough to bridge the gap between two kernels of a step, short enough not to be seen in a
-// profile of an idle program.
-constexpr int kSpins = 20000;
+// Some tens of microseconds: bridges the gap between two kernels of a step, and gives the processor
+// back before anyone else misses it.
+constexpr int kSpins = 2000;
 
 void pause() {
 #if defined(__x86_64__)
@@ -38,22 +38,22 @@ ThreadPool::~ThreadPool() {
     for (auto& worker : workers_) worker.join();
 }
 
-void ThreadPool::run_erased(Erased job, const void* context) {
-    if (workers_.empty()) return job(context, 0);
+void ThreadPool::run(Job job, const void* context) {
     job_ = job;
     context_ = context;
-    unfinished_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
+    const auto generation = (state_.load(std::memory_order_relaxed) >> 32) + 1;
     // Sequentially consistent on purpose: either a worker about to sleep sees the new generation,
     // or we see that it sleeps.
-    generation_.fetch_add(1);
-    if (sleepers_.load() > 0) {
+    state_.store(generation << 32 | kOpen);
+    if (sleepers_.exchange(0) > 0) {
         {
             MutexLock lock(mutex_);
-        }  // a sleeper is now inside wait()
+        }  // whoever checked before the store is now inside wait()
         wake_.notify_all();
     }
     job(context, 0);
-    for (int spin = 0; unfinished_.load(std::memory_order_acquire) > 0; ++spin) {
+    state_.fetch_and(~kOpen);
+    for (int spin = 0; (state_.load(std::memory_order_acquire) & kInside) != 0; ++spin) {
         if (spin < kSpins)
             pause();
         else
@@ -61,21 +61,28 @@ void ThreadPool::run_erased(Erased job, const void* context) {
     }
 }
 
+bool ThreadPool::is_news(uint64_t state, uint32_t seen) const {
+    return stop_.load() || ((state & kOpen) != 0 && static_cast<uint32_t>(state >> 32) != seen);
+}
+
 void ThreadPool::work(int worker) {
-    unsigned seen = 0;
+    uint32_t seen = 0;
     for (;;) {
-        for (int spin = 0; spin < kSpins && generation_.load() == seen && !stop_.load(); ++spin)
-            pause();
-        if (generation_.load() == seen) {
+        for (int spin = 0; spin < kSpins && !is_news(state_.load(), seen); ++spin) pause();
+        if (!is_news(state_.load(), seen)) {
             MutexLock lock(mutex_);
-            sleepers_.fetch_add(1);
-            while (generation_.load() == seen && !stop_.load()) wake_.wait(mutex_);
-            sleepers_.fetch_sub(1);
+            for (;;) {
+                sleepers_.fetch_add(1);
+                if (is_news(state_.load(), seen)) break;
+                wake_.wait(mutex_);
+            }
         }
         if (stop_.load()) return;
-        seen = generation_.load();
+        auto state = state_.load();
+        if (!is_news(state, seen) || !state_.compare_exchange_strong(state, state + 1)) continue;
+        seen = static_cast<uint32_t>(state >> 32);
         job_(context_, worker);
-        unfinished_.fetch_sub(1, std::memory_order_release);
+        state_.fetch_sub(1, std::memory_order_release);
     }
 }
 

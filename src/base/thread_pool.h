@@ -1,10 +1,11 @@
 #pragma once
-// Workers that run one indexed job at a time together with the caller. Made for kernels of tens of
-// microseconds: workers spin briefly between jobs before they sleep, and running a job allocates
-// nothing.
+// Workers that share one indexed loop at a time with the caller. Made for kernels of microseconds
+// on machines that are busy with other things: the caller waits only for workers that took part,
+// never for one that did not get a processor in time. Running a loop allocates nothing.
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <thread>
 #include <vector>
 
@@ -22,15 +23,6 @@ class ThreadPool {
 
     int size() const { return static_cast<int>(workers_.size()) + 1; }
 
-    // Calls job(worker) once for each worker in [0, size()), the caller being worker 0, and returns
-    // when all have finished. Not reentrant; one caller at a time.
-    template <class Job>
-    void run(const Job& job) {
-        run_erased(
-            [](const void* context, int worker) { (*static_cast<const Job*>(context))(worker); },
-            &job);
-    }
-
     // Splits [0, count) into chunks of at most `chunk` that idle workers take in turn; calls
     // body(begin, end, worker). Which worker gets which chunk varies, so the result of a chunk must
     // not depend on it.
@@ -42,26 +34,34 @@ class ThreadPool {
             return;
         }
         std::atomic<size_t> next{0};
-        run([&](int worker) {
+        const auto take_chunks = [&](int worker) {
             for (;;) {
                 const auto begin = next.fetch_add(chunk, std::memory_order_relaxed);
                 if (begin >= count) return;
                 body(begin, begin + chunk < count ? begin + chunk : count, worker);
             }
-        });
+        };
+        using Loop = decltype(take_chunks);
+        run([](const void* context, int worker) { (*static_cast<const Loop*>(context))(worker); },
+            &take_chunks);
     }
 
   private:
-    using Erased = void (*)(const void* context, int worker);
-    void run_erased(Erased job, const void* context);
+    using Job = void (*)(const void* context, int worker);
+    // job(context, 0) on this thread, and job(context, worker) on each worker that comes before it
+    // has returned.
+    void run(Job job, const void* context);
     void work(int worker);
+    bool is_news(uint64_t state, uint32_t seen) const;
 
-    // Written by the caller before `generation_` is bumped, read by workers after they see it.
-    Erased job_ = nullptr;
+    // generation << 32 | kOpen | workers inside. A worker may enter while the job is open; the
+    // caller closes it when its own part is done and leaves when nobody is inside.
+    static constexpr uint64_t kOpen = 1u << 16;
+    static constexpr uint64_t kInside = kOpen - 1;
+    std::atomic<uint64_t> state_{0};
+    Job job_ = nullptr;  // these two are written while nobody is inside and the job is closed
     const void* context_ = nullptr;
-    std::atomic<unsigned> generation_{0};
-    std::atomic<int> unfinished_{0};
-    std::atomic<int> sleepers_{0};
+    std::atomic<int> sleepers_{0};  // an upper bound since the last wake-up
     std::atomic<bool> stop_{false};
     Mutex mutex_;
     ConditionVariable wake_;

@@ -8,16 +8,6 @@
 namespace minfer {
 namespace {
 
-TEST(ThreadPool, RunsEveryWorkerOncePerJob) {
-    for (const int threads : {1, 2, 5}) {
-        ThreadPool pool(threads);
-        std::vector<int> calls(static_cast<size_t>(threads), 0);
-        for (int job = 0; job < 500; ++job)
-            pool.run([&](int worker) { ++calls[static_cast<size_t>(worker)]; });
-        EXPECT_EQ(calls, std::vector<int>(static_cast<size_t>(threads), 500));
-    }
-}
-
 TEST(ThreadPool, ParallelForCoversEachIndexOnce) {
     ThreadPool pool(3);
     for (const size_t count : {size_t{0}, size_t{1}, size_t{7}, size_t{1000}}) {
@@ -29,13 +19,27 @@ TEST(ThreadPool, ParallelForCoversEachIndexOnce) {
     }
 }
 
-TEST(ThreadPool, WakesWorkersThatWentToSleep) {
+TEST(ThreadPool, WorkersTakePartAndComeBackAfterTheySlept) {
+    ThreadPool pool(2);
+    for (int round = 0; round < 5; ++round) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        // Two chunks that both wait for each other: finishing takes two threads.
+        std::atomic<int> arrived{0};
+        pool.parallel_for(2, 1, [&](size_t, size_t, int) {
+            ++arrived;
+            while (arrived < 2) std::this_thread::yield();
+        });
+        EXPECT_EQ(arrived, 2);
+    }
+}
+
+TEST(ThreadPool, WorkersNeverRunALoopThatIsOver) {
+    // Each loop's state dies as soon as parallel_for returns; a late worker would write into it.
     ThreadPool pool(4);
-    for (int round = 0; round < 20; ++round) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
-        std::atomic<int> calls{0};
-        pool.run([&](int) { ++calls; });
-        EXPECT_EQ(calls, 4);
+    for (int round = 0; round < 3000; ++round) {
+        std::vector<int> seen(3, 0);
+        pool.parallel_for(3, 1, [&](size_t begin, size_t, int) { ++seen[begin]; });
+        ASSERT_EQ(seen, std::vector<int>(3, 1));
     }
 }
 

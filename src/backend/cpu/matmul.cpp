@@ -49,10 +49,12 @@ Result<Activations> prepare(Context& context, ActFormat format, const float* x, 
 }
 
 // Rows a worker takes at a time: a few chunks per worker even out their speeds, tile multiples
-// keep full tiles.
-size_t chunk_rows(size_t out_dim, int workers) {
+// keep full tiles, and a chunk is worth more than handing it over (a few microseconds).
+size_t chunk_rows(size_t out_dim, size_t products_per_row, int workers) {
+    constexpr size_t kWorthwhile = 64 * 1024;  // multiply-adds
     const auto share = out_dim / (static_cast<size_t>(workers) * 8);
-    return std::clamp<size_t>(share / 8 * 8, 8, 256);
+    const auto rows = std::max(std::min<size_t>(share, 256), kWorthwhile / products_per_row);
+    return std::max<size_t>(rows / 8 * 8, 8);
 }
 
 }  // namespace
@@ -92,7 +94,7 @@ Result<> run(Context& context, const Call& call, const op::MatMul& matmul) {
                      .row_end = end,
                      .n_tokens = n_tokens});
     };
-    const auto chunk = chunk_rows(out_dim, context.threads.size());
+    const auto chunk = chunk_rows(out_dim, in_dim * n_tokens, context.threads.size());
     context.threads.parallel_for(out_dim, chunk, [&](size_t begin, size_t end, int worker) {
         if (!dequantize) return multiply(weight->data.data() + begin * stride, stride, begin, end);
         auto* const f32 = context.worker_memory<float>(worker);
