@@ -11,13 +11,7 @@ die() {
 }
 
 as_root() {
-    if [ "$(id -u)" = 0 ]; then
-        "$@"
-    elif command -v sudo >/dev/null; then
-        sudo "$@"
-    else
-        die "needs root to run '$*', and there is no sudo"
-    fi
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
 install_debian() {
@@ -29,6 +23,8 @@ install_debian() {
         esac
     done
     [ ${#missing[@]} = 0 ] && return
+    [ "$(id -u)" = 0 ] || command -v sudo >/dev/null ||
+        die "missing packages, and neither root nor sudo to install them: ${missing[*]}"
     echo "installing: ${missing[*]}" >&2
     log=$(mktemp)
     if ! { as_root apt-get update && as_root env DEBIAN_FRONTEND=noninteractive \
@@ -77,7 +73,7 @@ build() {
     if ! { cmake --preset "$preset" && cmake --build --preset "$preset" ${1:+--target "$@"}; } \
         >"$log" 2>&1; then
         grep -E 'error|Error|FAILED' "$log" | head -n 20 >&2
-        die "the build failed (whole output: $log)"
+        die "the build failed (whole output: $log; if the folder was moved: rm -r build)"
     fi
     rm -f "$log"
 }
