@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/printable.h"
+
 namespace minfer {
 namespace {
 
@@ -21,18 +23,16 @@ bool write_all(int descriptor, std::string_view text) {
     return true;
 }
 
-// Messages quote names out of files; none of them may drive the terminal. Ill-formed bytes are
-// harmless and stay.
+// Messages quote names out of files; none of them may drive the terminal. Lines stay lines.
 std::string without_control(std::string_view text) {
     std::string out;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if ((byte < 0x20 && c != '\n') || byte == 0x7f)
-            out += fmt::format("\\x{:02x}", byte);
-        else
-            out += c;
+    while (true) {
+        const auto end = text.find('\n');
+        out += escaped(text.substr(0, end));
+        if (end == std::string_view::npos) return out;
+        out += '\n';
+        text.remove_prefix(end + 1);
     }
-    return out;
 }
 
 }  // namespace

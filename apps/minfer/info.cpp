@@ -3,8 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
+#include "base/utf8.h"
 #include "commands.h"
-#include "gguf/printable.h"
 #include "graph/lower.h"
 #include "graph/memory_plan.h"
 #include "model/vocab.h"
@@ -93,12 +94,6 @@ Result<MemoryEstimate> estimate(const ModelFacts& facts, const std::string& path
     return memory;
 }
 
-// Text from the file as it may go to a terminal.
-std::string clean(std::string_view text) {
-    const auto shown = gguf::printable(text, SIZE_MAX);
-    return shown.substr(1, shown.size() - 2);  // without its quotes
-}
-
 std::string option_text(const std::optional<uint64_t>& value) {
     return value ? fmt::format("{}", *value) : "?";
 }
@@ -119,8 +114,8 @@ std::string tokenizer_text(const gguf::Metadata& meta) {
     const auto* const model = meta.find("tokenizer.ggml.model");
     const auto* const pre = meta.find("tokenizer.ggml.pre");
     if (!model) return "none";
-    return fmt::format("{}, pre-tokenizer {}", clean(model->as_string().value_or("?")),
-                       pre ? clean(pre->as_string().value_or("?")) : "not given");
+    return fmt::format("{}, pre-tokenizer {}", escaped(model->as_string().value_or("?")),
+                       pre ? escaped(pre->as_string().value_or("?")) : "not given");
 }
 
 std::string special_text(const gguf::Metadata& meta) {
@@ -132,7 +127,7 @@ std::string special_text(const gguf::Metadata& meta) {
         if (!id) continue;
         text += fmt::format("{}{} {}", text.empty() ? "" : ", ", label, *id);
         if (tokens && *id < tokens->strings().size())
-            text += fmt::format(" {}", gguf::printable(tokens->strings()[*id]));
+            text += fmt::format(" {}", printable(tokens->strings()[*id]));
     }
     return text.empty() ? "none" : text;
 }
@@ -152,8 +147,9 @@ std::string summary(const gguf::File& file, const ModelFacts& facts, const std::
     table.row("file", fmt::format("{}: GGUF v{}, {} part{}, {}, alignment {}", path, file.version(),
                                   file.parts().size(), file.parts().size() == 1 ? "" : "s",
                                   bytes_text(facts.file_bytes), file.alignment()));
-    table.row("architecture", facts.architecture.empty() ? "not given" : clean(facts.architecture));
-    if (!facts.model_name.empty()) table.row("name", gguf::printable(facts.model_name));
+    table.row("architecture",
+              facts.architecture.empty() ? "not given" : escaped(facts.architecture));
+    if (!facts.model_name.empty()) table.row("name", printable(facts.model_name));
     table.row("parameters",
               fmt::format("{} ({})", count_text(facts.n_parameters), facts.n_parameters));
     table.row("layers", option_text(facts.n_layer));
@@ -165,7 +161,8 @@ std::string summary(const gguf::File& file, const ModelFacts& facts, const std::
     table.row("vocabulary", option_text(facts.n_vocab));
     table.row("trained context", option_text(facts.n_ctx_train));
     auto rope = facts.rope_base ? fmt::format("base {}", *facts.rope_base) : "base not given";
-    if (!facts.rope_scaling.empty()) rope += fmt::format(", scaling {}", clean(facts.rope_scaling));
+    if (!facts.rope_scaling.empty())
+        rope += fmt::format(", scaling {}", escaped(facts.rope_scaling));
     if (facts.rope_factor) rope += fmt::format(" by {}", *facts.rope_factor);
     table.row("RoPE", rope);
     table.row("tokenizer", tokenizer_text(meta));
@@ -181,7 +178,7 @@ std::string summary(const gguf::File& file, const ModelFacts& facts, const std::
                               100. * static_cast<double>(share.bytes) /
                                   static_cast<double>(std::max<uint64_t>(facts.tensor_bytes, 1))));
     table.row("sampling", sampling_text(meta));
-    table.row("runs here", why_not ? fmt::format("no: {}", clean(*why_not)) : "yes");
+    table.row("runs here", why_not ? fmt::format("no: {}", escaped(*why_not)) : "yes");
     return table.take();
 }
 
@@ -198,9 +195,9 @@ std::string memory_text(const MemoryEstimate& memory) {
 std::string tensors_text(const gguf::File& file) {
     std::string text = fmt::format("tensors {}\n", file.tensors().size());
     size_t width = 0;
-    for (const auto& tensor : file.tensors()) width = std::max(width, clean(tensor.name).size());
+    for (const auto& tensor : file.tensors()) width = std::max(width, escaped(tensor.name).size());
     for (const auto& tensor : file.tensors())
-        text += fmt::format("  {:<{}}  {:<8} {:<20} {:>12}\n", clean(tensor.name), width,
+        text += fmt::format("  {:<{}}  {:<8} {:<20} {:>12}\n", escaped(tensor.name), width,
                             name(tensor.dtype), shape_text(tensor), bytes_text(tensor.data.size()));
     return text;
 }
@@ -209,13 +206,13 @@ std::string keys_text(const gguf::File& file) {
     std::string text = fmt::format("keys {}\n", file.metadata().entries().size());
     for (const auto& [key, value] : file.metadata().entries())
         text +=
-            fmt::format("  {} = {} ({})\n", clean(key), value.describe(), value.describe_type());
+            fmt::format("  {} = {} ({})\n", escaped(key), value.describe(), value.describe_type());
     return text;
 }
 
 // JSON holds text only as UTF-8; other bytes are shown as escapes.
 Json text_json(std::string_view text) {
-    return find_invalid_utf8(text) ? Json(gguf::printable(text, SIZE_MAX)) : Json(text);
+    return find_invalid_utf8(text) ? Json(printable(text, SIZE_MAX)) : Json(text);
 }
 
 Json element_json(const gguf::Value& value, uint64_t index) {

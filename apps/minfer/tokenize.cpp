@@ -2,8 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
+#include "base/utf8.h"
 #include "commands.h"
-#include "gguf/printable.h"
 #include "gguf/reader.h"
 #include "model/vocab.h"
 #include "model_options.h"
@@ -47,8 +48,8 @@ std::string listing(const std::vector<TokenId>& ids, const Tokenizer& tokenizer,
         return "[" + text + "]\n";
     }
     for (const auto id : ids)
-        text += fmt::format("{:>7} -> {}\n", static_cast<int32_t>(id),
-                            gguf::printable(piece(id), SIZE_MAX));
+        text +=
+            fmt::format("{:>7} -> {}\n", static_cast<int32_t>(id), printable(piece(id), SIZE_MAX));
     return text;
 }
 

@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "base/byte_reader.h"
-#include "gguf/printable.h"
+#include "base/printable.h"
+#include "base/utf8.h"
 
 namespace minfer::gguf {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "gguf/printable.h"
+#include "base/printable.h"
 
 namespace minfer::gguf {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/printable.h"
 #include "gguf/header.h"
-#include "gguf/printable.h"
 #include "gguf/split.h"
 
 namespace minfer::gguf {

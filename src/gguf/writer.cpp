@@ -9,8 +9,9 @@
 #include <system_error>
 #include <utility>
 
+#include "base/printable.h"
+#include "base/utf8.h"
 #include "gguf/header.h"
-#include "gguf/printable.h"
 
 namespace minfer::gguf {
 namespace {

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <string>
 
+#include "base/printable.h"
+
 namespace minfer {
 namespace {
 
@@ -54,8 +56,8 @@ Result<Architecture> read_architecture(const gguf::Metadata& meta) {
     const auto found = MINFER_TRY(meta.get_string("general.architecture"));
     for (const auto known : {Architecture::Qwen2, Architecture::Qwen3})
         if (found == name(known)) return known;
-    return fail(Fault::Unsupported, "general.architecture is '{}', supported are qwen2 and qwen3",
-                found);
+    return fail(Fault::Unsupported, "general.architecture is {}, supported are qwen2 and qwen3",
+                printable(found));
 }
 
 Result<float> read_rope_scale(const gguf::Metadata& meta, const Keys& keys) {
@@ -67,7 +69,8 @@ Result<float> read_rope_scale(const gguf::Metadata& meta, const Keys& keys) {
         const auto factor = MINFER_TRY(keys.positive("rope.scaling.factor"));
         return 1.f / factor;
     }
-    return fail(Fault::Unsupported, "{} is '{}', supported are none and linear", key, type);
+    return fail(Fault::Unsupported, "{} is {}, supported are none and linear", key,
+                printable(type));
 }
 
 Result<> check_shape(const HParams& hp) {

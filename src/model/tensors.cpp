@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/printable.h"
+
 namespace minfer {
 namespace {
 
@@ -10,8 +12,8 @@ namespace {
 std::string list(const std::vector<std::string>& names) {
     constexpr size_t kShown = 8;
     const auto shown = std::min(names.size(), kShown);
-    auto text = fmt::format(
-        "'{}'", fmt::join(names.begin(), names.begin() + static_cast<ptrdiff_t>(shown), "', '"));
+    std::string text;
+    for (size_t i = 0; i < shown; ++i) text += (i ? ", " : "") + printable(names[i]);
     if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
     return text;
 }

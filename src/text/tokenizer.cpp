@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "base/utf8.h"
 #include "text/byte_alphabet.h"
 #include "text/pretokenizer.h"
@@ -41,8 +42,8 @@ constexpr size_t kMaxTextBytes = size_t{1} << 30;
 
 Result<> check_arrays(const VocabSource& source) {
     if (source.model != "gpt2") {
-        return fail(Fault::Unsupported, "tokenizer.ggml.model is '{}', allowed is gpt2",
-                    source.model);
+        return fail(Fault::Unsupported, "tokenizer.ggml.model is {}, allowed is gpt2",
+                    printable(source.model));
     }
     const size_t n_tokens = source.tokens.size();
     if (n_tokens == 0) return fail(Fault::BadInput, "tokenizer.ggml.tokens is missing or empty");
@@ -78,7 +79,7 @@ Result<PreTokenizer> pre_tokenizer_named(std::string_view name) {
     if (found != std::end(kPreTokenizers)) return found->rules;
     return fail(Fault::Unsupported,
                 "tokenizer.ggml.pre is {}, allowed are qwen2, deepseek-r1-qwen, qwen35",
-                name.empty() ? "missing" : fmt::format("'{}'", name));
+                name.empty() ? "missing" : printable(name));
 }
 
 Result<TokenKind> kind_of_token(const VocabSource& source, size_t i) {
@@ -121,8 +122,8 @@ Result<Merges> read_merges(const VocabSource& source) {
         const size_t space = text.find(' ', 1);
         if (space == std::string_view::npos || space + 1 == text.size()) {
             return fail(Fault::BadInput,
-                        "tokenizer.ggml.merges[{}] is '{}', expected two texts and a space between",
-                        i, text);
+                        "tokenizer.ggml.merges[{}] is {}, expected two texts and a space between",
+                        i, printable(text));
         }
         const auto left = bytes_of_token_text(text.substr(0, space));
         const auto right = bytes_of_token_text(text.substr(space + 1));

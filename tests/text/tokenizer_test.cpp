@@ -56,6 +56,19 @@ TEST(Tokenizer, RefusesArraysThatDoNotFit) {
     expect_refused(source, Fault::BadInput, {"tokenizer.ggml.tokens"});
 }
 
+TEST(Tokenizer, QuotesTextsOfTheFileWithoutTheirControlBytes) {
+    const SmallVocab vocab;
+    auto source = vocab.source();
+    source.model = "\x1b[2J\xff";
+    expect_refused(source, Fault::Unsupported, {"'\\x1b[2J\\xff'"});
+    source = vocab.source();
+    source.pre = "\x1b[2J\xff";
+    expect_refused(source, Fault::Unsupported, {"'\\x1b[2J\\xff'"});
+    source = vocab.source();
+    source.merges = {"\x1b[2J\xff"};
+    expect_refused(source, Fault::BadInput, {"merges[0] is '\\x1b[2J\\xff'"});
+}
+
 TEST(Tokenizer, RefusesMissingAndMalformedMerges) {
     const SmallVocab vocab;
     auto source = vocab.source();
