@@ -49,7 +49,10 @@ Result<> Console::write(std::string_view text) {
     if (text.empty()) return {};
     if (in_progress_) settle();
     if (!write_all(STDOUT_FILENO, text)) {
-        if (errno == EPIPE) return fail(Fault::Io, "stdout: its reader has gone");
+        if (errno == EPIPE) {
+            reader_gone_ = true;
+            return fail(Fault::Io, "stdout: its reader has gone");
+        }
         return fail(Fault::Io, "stdout: cannot write: {}", std::strerror(errno));
     }
     mid_line_ = text.back() != '\n';
@@ -67,6 +70,7 @@ void Console::line(std::string_view text) {
 }
 
 int Console::failed(const Error& error) {
+    if (reader_gone_ && error.fault == Fault::Io) return kExitReaderGone;
     line(fmt::format("error: {}", error.what));
     return error.fault == Fault::Cancelled ? kExitInterrupted : kExitFailed;
 }

@@ -16,6 +16,7 @@ constexpr int kExitOk = 0;
 constexpr int kExitFailed = 1;         // refused input, load or run failure
 constexpr int kExitUsage = 2;          // bad command line or environment
 constexpr int kExitInterrupted = 130;  // Ctrl+C
+constexpr int kExitReaderGone = 141;   // 128 + SIGPIPE: what a shell expects of a closed pipe
 
 class Console {
   public:
@@ -32,7 +33,8 @@ class Console {
     void note(fmt::format_string<Args...> text, Args&&... args) {
         line(fmt::format(text, std::forward<Args>(args)...));
     }
-    // "error: ..." and the exit code for a failure.
+    // "error: ..." and the exit code for a failure. Silent when it is that stdout's reader has
+    // gone: `| head` has seen enough, and nothing went wrong.
     int failed(const Error& error);
 
     // Replaces the line being shown on a terminal; nothing when stderr is not one.
@@ -48,7 +50,8 @@ class Console {
 
     bool stdout_is_terminal_, stderr_is_terminal_;
     bool in_progress_ = false;
-    bool mid_line_ = false;  // the last character on stdout was not a newline
+    bool reader_gone_ = false;  // stdout is a pipe that nobody reads any more
+    bool mid_line_ = false;     // the last character on stdout was not a newline
     std::FILE* log_ = nullptr;
 };
 
