@@ -35,6 +35,21 @@ Result<BackendChoice> choose(const BackendRegistry& registry, const DeviceOption
     return registry.choose({});
 }
 
+// "none, cpu (known but not built: metal)"
+std::string device_names() {
+    const auto registry = make_registry({});
+    std::string built = "none", missing;
+    for (const auto& known : known_backends()) {
+        const auto name = std::string(known.name);
+        const auto chosen = registry.choose(std::span(&name, 1));
+        if (!chosen && chosen.error().fault == Fault::Unsupported)
+            missing += (missing.empty() ? "" : ", ") + name;
+        else
+            built += ", " + name;
+    }
+    return missing.empty() ? built : fmt::format("{} (known, but not built: {})", built, missing);
+}
+
 }  // namespace
 
 std::vector<Backend*> Devices::pointers() const {
@@ -44,8 +59,7 @@ std::vector<Backend*> Devices::pointers() const {
 }
 
 Result<std::string> parse_devices(std::string_view text) {
-    std::string names, allowed = "none";
-    for (const auto& known : known_backends()) allowed += fmt::format(", {}", known.name);
+    std::string names;
     for (bool more = true; more;) {
         const auto comma = text.find(',');
         auto name = std::string(text.substr(0, comma));
@@ -56,7 +70,7 @@ Result<std::string> parse_devices(std::string_view text) {
         if (name == "none") name = "cpu";
         if (std::ranges::find(known_backends(), name, &KnownBackend::name) ==
             known_backends().end())
-            return fail(Fault::BadInput, "'{}' is not one of {}", name, allowed);
+            return fail(Fault::BadInput, "'{}' is not one of {}", name, device_names());
         names += (names.empty() ? "" : ",") + name;
     }
     return names;

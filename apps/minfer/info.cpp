@@ -375,6 +375,10 @@ int info_command(Console& console, Args args) {
     if (const auto done = flags.parse(console, args)) return *done;
     if (const auto wrong = settle_model(options.file, options.model); !wrong)
         return flags.usage_error(console, wrong.error());
+    if (options.chat_template && (options.json || options.keys || options.tensors || options.n_ctx))
+        return flags.usage_error(
+            console, {Fault::BadInput,
+                      "--template prints nothing else: leave out --json, --kv, --tensors, --ctx"});
     const auto env = read_environment();
     if (!env) return flags.usage_error(console, env.error());
     const auto result = print_info(options, *env, console);

@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <exception>
+#include <filesystem>
 #include <vector>
 
 #include "build_info.h"
@@ -38,7 +39,7 @@ std::string overview() {
     text += fmt::format(
         "\nminfer COMMAND --help lists a command's flags, minfer --version names this build.\n"
         "Exit codes: 0 success, 1 refused input or failure, 2 bad command line, 130 "
-        "interrupted.\n\n{}",
+        "interrupted, 141 nobody reads stdout any more.\n\n{}",
         environment_help());
     return text;
 }
@@ -54,6 +55,40 @@ int usage_error(Console& console, const Error& error) {
     return kExitUsage;
 }
 
+// "did you mean X?" or, when nothing is close, every command.
+std::string suggestion(std::string_view word) {
+    std::vector<std::string> names = {"help"};
+    std::string listed;
+    for (const auto& command : kCommands) {
+        names.emplace_back(command.name);
+        if (!command.help.empty()) listed += fmt::format("{}, ", command.name);
+    }
+    if (const auto meant = closest(word, names)) return fmt::format("did you mean {}?", *meant);
+    return fmt::format("the commands are {}help", listed);
+}
+
+// A first word that is no path by its looks and names no file was meant as a command. A colon
+// belongs to a place models come from, as in ollama:NAME.
+bool is_mistyped_command(const std::string& word) {
+    std::error_code ignored;
+    return !word.empty() && !word.starts_with('-') &&
+           word.find_first_of("/.:") == std::string::npos &&
+           !std::filesystem::exists(word, ignored);
+}
+
+int help_about(Console& console, const std::string& topic) {
+    if (topic == "environment") return show(console, environment_help());
+    if (topic == "help" || topic == "-h" || topic == "--help") return show(console, overview());
+    const auto help = std::vector<std::string>{"--help"};
+    for (const auto& command : kCommands)
+        if (topic == command.name) return command.run(console, help);
+    if (is_command_not_yet(topic))
+        return usage_error(console, {Fault::Unsupported,
+                                     fmt::format("not supported yet by this build: {}", topic)});
+    return usage_error(console, {Fault::BadInput, fmt::format("'{}' is not a command; {}", topic,
+                                                              suggestion(topic))});
+}
+
 int dispatch(Console& console, Args args) {
     if (args.empty())
         return usage_error(console, {Fault::BadInput, "no command and no model given"});
@@ -62,16 +97,17 @@ int dispatch(Console& console, Args args) {
     if (first == "-V" || first == "--version")
         return show(console, fmt::format("minfer {} ({})\n", kVersion, kCommit));
     if (first == "help") {
-        if (args.size() == 1) return show(console, overview());
-        if (args[1] == "environment") return show(console, environment_help());
-        const auto help = std::vector<std::string>{args[1], "--help"};
-        return dispatch(console, help);
+        return args.size() == 1 ? show(console, overview()) : help_about(console, args[1]);
     }
     for (const auto& command : kCommands)
         if (first == command.name) return command.run(console, args.subspan(1));
     if (is_command_not_yet(first))
         return usage_error(console, {Fault::Unsupported,
                                      fmt::format("not supported yet by this build: {}", first)});
+    if (is_mistyped_command(first))
+        return usage_error(console,
+                           {Fault::BadInput, fmt::format("'{}' is neither a command nor a file; {}",
+                                                         first, suggestion(first))});
     return run_command(console, args);
 }
 

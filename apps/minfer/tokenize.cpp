@@ -95,6 +95,7 @@ int tokenize_command(Console& console, Args args) {
     if (!options.file) return wrong("no model given");
     if (options.text.has_value() + options.prompt_file.has_value() + options.from_stdin > 1)
         return wrong("the text is given in more than one way");
+    if (options.ids && options.json) return wrong("--ids and --json exclude each other");
     const auto env = read_environment();
     if (!env) return flags.usage_error(console, env.error());
     const auto result = tokenize(options, *env, console);

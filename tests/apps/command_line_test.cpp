@@ -22,6 +22,7 @@ TEST(CommandLine, HelpGoesToStdoutAndSucceeds) {
                                                                   {"-h"},
                                                                   {"help"},
                                                                   {"help", "run"},
+                                                                  {"help", "help"},
                                                                   {"run", "-h"},
                                                                   {"bench", "--help"},
                                                                   {"info", "-h"},
@@ -69,7 +70,9 @@ TEST(CommandLine, MistakesAreUsageErrorsNamingTheFlag) {
     refuses({"run", "m.gguf", "x", "--stop", ""}, "--stop: the text is empty");
     refuses({"run", "m.gguf", "x", "--chat-template-kwargs", "[1]"}, "not a JSON object");
     refuses({"run", "m.gguf", "x", "--no-template", "-sys", "s"}, "--no-template");
-    refuses({"run", "m.gguf", "x", "--device", "tpu"}, "'tpu' is not one of none, cpu, metal");
+    refuses({"run", "m.gguf", "x", "--device", "tpu"}, "'tpu' is not one of none, cpu (known");
+    refuses({"run", "m.gguf", "x", "--device", ""},
+            "'' is not one of none, cpu (known, but not built: metal, cuda)");
     refuses({"bench", "m.gguf", "-p", "5-1"}, "--n-prompt: '5-1'");
     refuses({"bench", "m.gguf", "-p", "0", "-n", "0"}, "no tests");
     refuses({"bench", "m.gguf", "-o", "xml"}, "'xml' is not one of md, csv, json, jsonl");
@@ -77,6 +80,28 @@ TEST(CommandLine, MistakesAreUsageErrorsNamingTheFlag) {
     refuses({"info", "a.gguf", "-m", "b.gguf"}, "two models given");
     refuses({"info"}, "no model given");
     refuses({"tokenize", "m.gguf", "x", "--stdin"}, "more than one way");
+    refuses({"tokenize", "m.gguf", "x", "--ids", "--json"}, "--ids and --json exclude each other");
+    for (const std::string other : {"--json", "--kv", "--tensors", "--ctx=5"})
+        refuses({"info", "m.gguf", "--template", other}, "--template prints nothing else");
+}
+
+TEST(CommandLine, AMistypedCommandIsNotTakenForAFile) {
+    refuses({"frobnicate"}, "'frobnicate' is neither a command nor a file; the commands are run, ");
+    refuses({"tokenise", "m.gguf"},
+            "'tokenise' is neither a command nor a file; did you mean tokenize?");
+    refuses({"help", "bogus"}, "'bogus' is not a command; the commands are run, ");
+    refuses({"help", "serve"}, "not supported yet by this build: serve");
+    // What looks like a file, or like a place models come from, is one.
+    for (const std::string path : {"missing.gguf", "folder/missing", "ollama:missing"})
+        EXPECT_EQ(minfer_says({path, "x"}).code, 1) << path;
+}
+
+TEST(CommandLine, AnEmptyPathIsCalledThat) {
+    for (const std::string name : {"run", "bench", "info", "tokenize"}) {
+        const auto outcome = minfer_says({name, ""});
+        EXPECT_EQ(outcome.code, 1) << name;
+        EXPECT_EQ(outcome.err, "error: the model's path is empty\n") << name;
+    }
 }
 
 TEST(CommandLine, WhatIsNotBuiltYetSaysSo) {
