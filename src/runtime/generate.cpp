@@ -53,12 +53,14 @@ Result<Generation> generate(Engine& engine, const Tokenizer& tokenizer, SamplerO
 
     Generation result;
     result.n_prompt = prompt.size();
+    const auto n_past = engine.n_past();
     const auto prompt_start = Clock::now();
     auto logits = engine.evaluate(prompt, 1, [&](size_t done) {
         if (hooks.on_prompt) hooks.on_prompt(done, prompt.size());
         return !cancelled();
     });
     result.prompt_seconds = seconds_since(prompt_start);
+    result.n_prompt_done = engine.n_past() - n_past;
     if (!logits && logits.error().fault == Fault::Cancelled) {
         result.reason = StopReason::Cancelled;
         return result;

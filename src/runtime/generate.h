@@ -25,8 +25,9 @@ struct GenerateOptions {
 struct Generation {
     std::vector<TokenId> tokens;  // without the end token
     StopReason reason = StopReason::TokenLimit;
-    size_t n_prompt = 0;
-    double prompt_seconds = 0;  // evaluating the prompt
+    size_t n_prompt = 0;        // tokens given
+    size_t n_prompt_done = 0;   // tokens evaluated: fewer when cancelled in between
+    double prompt_seconds = 0;  // evaluating those
     double decode_seconds = 0;  // from then on
 };
 

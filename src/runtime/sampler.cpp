@@ -40,7 +40,7 @@ Result<TokenId> Sampler::sample(std::span<const float> logits, std::span<const T
     logits_.assign(logits.begin(), logits.end());
     for (size_t id = 0; id < logits_.size(); ++id)
         if (!std::isfinite(logits_[id]))
-            return fail(Fault::BadInput, "step {}: the logit of token {} is {}", history.size(), id,
+            return fail(Fault::Device, "step {}: the logit of token {} is {}", history.size(), id,
                         logits_[id]);
     for (const auto& [id, bias] : options_.logit_bias) {
         const auto index = static_cast<size_t>(id);

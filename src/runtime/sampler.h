@@ -36,8 +36,8 @@ class Sampler {
 
     // `logits` of one row; `history` everything before it, prompt included. The largest logit wins
     // under temperature 0, the lowest id on ties. Sums with biases and penalties stop at the
-    // largest finite float either way, so that only -infinity bans. BadInput when a logit is not
-    // finite or nothing is left to choose from.
+    // largest finite float either way, so that only -infinity bans. Device when a logit is not
+    // finite, BadInput when nothing is left to choose from.
     Result<TokenId> sample(std::span<const float> logits, std::span<const TokenId> history);
 
     const SamplerOptions& options() const { return options_; }

@@ -93,6 +93,23 @@ TEST(Generate, CancellingIsAReasonAndNotAnError) {
     EXPECT_EQ(result->tokens.size(), 3u);
 }
 
+TEST(Generate, ACancelledPromptCountsWhatWasEvaluated) {
+    Fixture f;
+    auto tiny = TinyEngine("tiny-qwen3", DType::F32, {.n_ctx = 64, .n_ubatch = 2});
+    const auto prompt = f.tokenizer.encode("hello there");
+    ASSERT_GT(prompt.size(), 4u);
+    int asked = 0;
+    const auto result = generate(tiny.engine(), f.tokenizer, {}, prompt, {},
+                                 {.cancelled = [&] { return ++asked == 2; }});
+    ASSERT_TRUE(result) << result.error().what;
+    EXPECT_EQ(result->reason, StopReason::Cancelled);
+    EXPECT_EQ(result->n_prompt, prompt.size());
+    EXPECT_EQ(result->n_prompt_done, 4u);
+    const auto whole = f.run({.max_tokens = 0});
+    ASSERT_TRUE(whole);
+    EXPECT_EQ(whole->n_prompt_done, whole->n_prompt);
+}
+
 TEST(Generate, TheSameSeedGivesTheSameText) {
     Fixture f;
     const auto a = f.run({.max_tokens = 30, .ignore_eos = true}, {.seed = 5});
