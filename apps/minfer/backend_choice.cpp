@@ -35,7 +35,7 @@ Result<BackendChoice> choose(const BackendRegistry& registry, const DeviceOption
     return registry.choose({});
 }
 
-// "none, cpu (known but not built: metal)"
+// "none, cpu (known, but not built: metal)"
 std::string device_names() {
     const auto registry = make_registry({});
     std::string built = "none", missing;

@@ -162,6 +162,7 @@ Result<> bench(BenchOptions& options, const Environment& env, Console& console) 
                         test.name(), test.total(), trained);
     if (options.threads.empty())
         options.threads.push_back(env.threads.value_or(performance_cores()));
+    console.release_notes();
     MINFER_TRY(console.write(report->head()));
     for (const auto threads : options.threads)
         for (const auto batch : options.batch)
@@ -236,6 +237,7 @@ int bench_command(Console& console, Args args) {
         if (const auto opened = console.log_to(*options.model.log_file); !opened)
             return console.failed(opened.error());
     watch_interrupts();
+    console.hold_notes();
     note_unknown_variables(*env, console);
     const auto result = bench(options, *env, console);
     return result ? kExitOk : console.failed(result.error());

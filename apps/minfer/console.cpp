@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/printable.h"
 
@@ -69,9 +70,15 @@ void Console::line(std::string_view text) {
     }
 }
 
+void Console::release_notes() {
+    holding_ = false;
+    for (const auto& note : std::exchange(held_, {})) line(note);
+}
+
 int Console::failed(const Error& error) {
     if (reader_gone_ && error.fault == Fault::Io) return kExitReaderGone;
     line(fmt::format("error: {}", error.what));
+    release_notes();
     return error.fault == Fault::Cancelled ? kExitInterrupted : kExitFailed;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -31,8 +32,16 @@ class Console {
     // One line on stderr and in the log.
     template <class... Args>
     void note(fmt::format_string<Args...> text, Args&&... args) {
-        line(fmt::format(text, std::forward<Args>(args)...));
+        auto told = fmt::format(text, std::forward<Args>(args)...);
+        if (holding_)
+            held_.push_back(std::move(told));
+        else
+            line(told);
     }
+    // Keeps notes back until release_notes(): the checks of an input come first, and an error is
+    // then the first line said. Notes still held follow it, as they may explain it.
+    void hold_notes() { holding_ = true; }
+    void release_notes();
     // "error: ..." and the exit code for a failure. Silent when it is that stdout's reader has
     // gone: `| head` has seen enough, and nothing went wrong.
     int failed(const Error& error);
@@ -52,6 +61,8 @@ class Console {
     bool in_progress_ = false;
     bool reader_gone_ = false;  // stdout is a pipe that nobody reads any more
     bool mid_line_ = false;     // the last character on stdout was not a newline
+    bool holding_ = false;
+    std::vector<std::string> held_;
     std::FILE* log_ = nullptr;
 };
 

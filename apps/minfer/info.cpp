@@ -184,7 +184,7 @@ std::string summary(const gguf::File& file, const ModelFacts& facts, const std::
 
 std::string memory_text(const MemoryEstimate& memory) {
     Table table;
-    table.row("memory", fmt::format("for a context of {} tokens", memory.n_ctx));
+    table.row("memory", fmt::format("for a context of {}", counted(memory.n_ctx, "token")));
     table.row("  weights", bytes_text(memory.weights));
     for (const auto& [type, bytes] : memory.kv)
         table.row(fmt::format("  KV {}", type), bytes_text(bytes));

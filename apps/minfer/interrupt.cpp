@@ -10,21 +10,27 @@
 namespace minfer {
 namespace {
 
-std::atomic<bool> g_interrupted{false};  // a signal handler can reach nothing but a global
+// A signal handler can reach nothing but globals.
+std::atomic<bool> g_interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 void on_interrupt(int) {
     if (g_interrupted.exchange(true)) ::_exit(kExitInterrupted);
 }
 
-}  // namespace
+void on_interrupt_exit(int) { ::_exit(kExitInterrupted); }
 
-void watch_interrupts() {
+void handle(void (*handler)(int)) {
     struct sigaction action = {};
-    action.sa_handler = on_interrupt;
+    action.sa_handler = handler;
     action.sa_flags = SA_RESTART;
     ::sigaction(SIGINT, &action, nullptr);
 }
+
+}  // namespace
+
+void exit_at_interrupt() { handle(on_interrupt_exit); }
+void watch_interrupts() { handle(on_interrupt); }
 
 bool interrupted() { return g_interrupted.load(std::memory_order_relaxed); }
 

@@ -1,8 +1,10 @@
 #pragma once
-// Ctrl+C: the first asks the work in progress to finish early, the second ends the process at once.
+// Ctrl+C: while input is read it ends the process at once. Once there is work in progress, the
+// first asks it to finish early and the second ends the process.
 
 namespace minfer {
 
+void exit_at_interrupt();
 void watch_interrupts();
 bool interrupted();
 

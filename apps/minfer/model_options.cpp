@@ -74,6 +74,19 @@ Result<> read_pages(const Model& model, Console& console) {
     return {};
 }
 
+// The weights as the flags ask: locked, checked, read.
+Result<> bring_in(const Model& model, const std::string& path, const ModelOptions& options,
+                  Console& console) {
+    if (options.load_mode == LoadMode::Mlock)
+        if (auto locked = lock_in_memory(model); !locked)
+            return at(path, std::move(locked).error());
+    if (options.check_tensors)
+        if (auto checked = check_values(model, console); !checked)
+            return at(path, std::move(checked).error());
+    if (options.warmup) MINFER_TRY(read_pages(model, console));
+    return {};
+}
+
 // What a folder offers: single files and first parts, without projectors for images.
 std::vector<fs::path> models_in(const fs::path& folder) {
     std::vector<fs::path> found;
@@ -191,13 +204,7 @@ Result<std::unique_ptr<Model>> load_model(const ModelOptions& options, const Env
                                           Console& console) {
     const auto path = MINFER_TRY(find_model(options.model.value_or(""), env));
     auto model = std::make_unique<Model>(MINFER_TRY(Model::load(path)));
-    if (options.load_mode == LoadMode::Mlock)
-        if (auto locked = lock_in_memory(*model); !locked)
-            return at(path, std::move(locked).error());
-    if (options.check_tensors)
-        if (auto checked = check_values(*model, console); !checked)
-            return at(path, std::move(checked).error());
-    if (options.warmup) MINFER_TRY(read_pages(*model, console));
+    MINFER_TRY(bring_in(*model, path, options, console));
     return model;
 }
 
@@ -218,28 +225,37 @@ Result<size_t> choose_context(const ModelOptions& options, const Environment& en
     return n_ctx;
 }
 
-Result<Loaded> load(const ModelOptions& options, const Environment& env, Console& console) {
+Result<Loaded> open_model(const ModelOptions& options, const Environment& env, Console& console) {
     Loaded loaded;
     loaded.devices = MINFER_TRY(choose_devices(options.device, env));
-    loaded.model = MINFER_TRY(load_model(options, env, console));
-    const auto& hparams = loaded.model->hparams();
-    const auto n_ctx = MINFER_TRY(choose_context(options, env, hparams, console));
+    loaded.path = MINFER_TRY(find_model(options.model.value_or(""), env));
+    loaded.model = std::make_unique<Model>(MINFER_TRY(Model::load(loaded.path)));
+    const auto n_ctx = MINFER_TRY(choose_context(options, env, loaded.model->hparams(), console));
     const auto n_batch = std::min(options.n_batch.value_or(kDefaultBatch),
                                   options.n_ubatch.value_or(kDefaultUbatch));
     const auto format = options.k_format.value_or(
         options.v_format.value_or(env.cache_type.value_or(KvFormat::F32)));
+    loaded.options = {.n_ctx = n_ctx,
+                      .n_ubatch = std::min(static_cast<size_t>(n_batch), n_ctx),
+                      .kv_format = format};
+    return loaded;
+}
+
+Result<> start(Loaded& loaded, const ModelOptions& options, Console& console) {
+    MINFER_TRY(bring_in(*loaded.model, loaded.path, options, console));
     loaded.engine =
-        MINFER_TRY(Engine::create(*loaded.model, loaded.devices.pointers(),
-                                  {.n_ctx = n_ctx,
-                                   .n_ubatch = std::min(static_cast<size_t>(n_batch), n_ctx),
-                                   .kv_format = format}));
+        MINFER_TRY(Engine::create(*loaded.model, loaded.devices.pointers(), loaded.options));
+    const auto& hparams = loaded.model->hparams();
+    const auto [n_ctx, n_ubatch, format] = loaded.options;
     size_t weights = 0;
     for (const auto& weight : loaded.model->weights()) weights += weight.data.size();
     const auto kv = 2 * hparams.n_layer * n_ctx * kv_layout(format, hparams.kv_width()).row_bytes;
-    console.note("{}; all {} blocks there; weights {}, context {} tokens with f32 KV {}",
-                 loaded.devices.plan, hparams.n_layer, bytes_text(weights), n_ctx, bytes_text(kv));
+    console.note("{}; all {} there; weights {}, context {} with f32 KV {}", loaded.devices.plan,
+                 counted(hparams.n_layer, "block"), bytes_text(weights), counted(n_ctx, "token"),
+                 bytes_text(kv));
+    console.release_notes();
     if (options.warmup) MINFER_TRY(warm_up(*loaded.engine));
-    return loaded;
+    return {};
 }
 
 Result<> warm_up(Engine& engine) {

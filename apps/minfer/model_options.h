@@ -47,6 +47,8 @@ Result<std::string> find_model(const std::string& path, const Environment& env);
 struct Loaded {
     std::unique_ptr<Model> model;
     Devices devices;
+    EngineOptions options;
+    std::string path;
     std::unique_ptr<Engine> engine;
 };
 
@@ -58,8 +60,12 @@ Result<std::unique_ptr<Model>> load_model(const ModelOptions& options, const Env
 Result<size_t> choose_context(const ModelOptions& options, const Environment& env,
                               const HParams& hparams, Console& console);
 
-// The model, ready to run, with the plan printed.
-Result<Loaded> load(const ModelOptions& options, const Environment& env, Console& console);
+// The model file opened and the devices chosen. Nothing costly is done yet and there is no engine:
+// whatever depends on the file's metadata alone can be refused first.
+Result<Loaded> open_model(const ModelOptions& options, const Environment& env, Console& console);
+
+// Weights in memory, engine made, and the plan and all notes held so far printed.
+Result<> start(Loaded& loaded, const ModelOptions& options, Console& console);
 
 // One empty step, so that what is measured and felt afterwards is the speed of a running engine.
 Result<> warm_up(Engine& engine);

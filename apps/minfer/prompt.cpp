@@ -81,7 +81,6 @@ Result<std::optional<ChatTemplate>> choose_template(const PromptOptions& options
         console.note("note: the file has no chat template, ChatML is used (--no-template: none)");
         return Choice(ChatTemplate::chatml());
     }
-    console.note("note: the file has no chat template, the prompt is continued as it is");
     return Choice();
 }
 
@@ -258,6 +257,8 @@ Result<std::string> render_prompt(const PromptOptions& options, const std::strin
             return fail(Fault::BadInput,
                         "a system message, template variables and --reasoning need a chat "
                         "template; the file has none (see --chat-template)");
+        if (!options.no_template)
+            console.note("note: the file has no chat template, the prompt is continued as it is");
         return prompt;
     }
     if (prompt.empty()) return fail(Fault::BadInput, "the prompt is empty");

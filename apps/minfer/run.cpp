@@ -7,6 +7,7 @@
 #include "prompt.h"
 #include "runtime/generate.h"
 #include "sampling_options.h"
+#include "units.h"
 
 namespace minfer {
 namespace {
@@ -77,16 +78,22 @@ Result<> settle_options(RunOptions& options) {
     return {};
 }
 
-double per_second(size_t count, double seconds) {
-    return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+// ", 12.3 tok/s"; nothing when nothing was measured.
+std::string speed_text(size_t count, double seconds) {
+    if (count == 0 || seconds <= 0) return {};
+    return fmt::format(", {:.1f} tok/s", static_cast<double>(count) / seconds);
 }
 
 void note_timings(Console& console, const Generation& result, const Engine& engine) {
     // The first token comes out of the prompt's logits: the clock ran for the steps after it.
-    const auto steps = engine.n_past() - std::min(engine.n_past(), result.n_prompt);
-    console.note("prompt {} tokens, {:.1f} tok/s; generated {} tokens, {:.1f} tok/s; stopped: {}",
-                 result.n_prompt, per_second(result.n_prompt, result.prompt_seconds),
-                 result.tokens.size(), per_second(steps, result.decode_seconds),
+    const auto steps = engine.n_past() - result.n_prompt_done;
+    const auto part = result.n_prompt_done < result.n_prompt
+                          ? fmt::format("{} of ", result.n_prompt_done)
+                          : std::string();
+    console.note("prompt {}{}{}; generated {}{}; stopped: {}", part,
+                 counted(result.n_prompt, "token"),
+                 speed_text(result.n_prompt_done, result.prompt_seconds),
+                 counted(result.tokens.size(), "token"), speed_text(steps, result.decode_seconds),
                  describe(result.reason));
 }
 
@@ -103,21 +110,26 @@ void note_details(Console& console, const SamplerOptions& sampling, const Engine
 }
 
 Result<int> run(RunOptions& options, const Environment& env, Console& console) {
-    const auto prompt = MINFER_TRY(read_prompt(options.prompt));
-    auto loaded = MINFER_TRY(load(options.model, env, console));
-    auto& engine = *loaded.engine;
+    auto loaded = MINFER_TRY(open_model(options.model, env, console));
     const auto& meta = loaded.model->file().metadata();
-    const auto tokenizer = MINFER_TRY(read_tokenizer(meta));
+    auto read = read_tokenizer(meta);
+    if (!read) return at(loaded.path, std::move(read).error());
+    const auto& tokenizer = *read;
     const auto n_usable = std::min(loaded.model->hparams().n_vocab, tokenizer.size());
     const auto sampling = MINFER_TRY(resolve_sampling(options.sampling, meta, n_usable));
 
+    const auto prompt = MINFER_TRY(read_prompt(options.prompt));
     const auto text = MINFER_TRY(render_prompt(options.prompt, prompt, meta, tokenizer, console));
     const auto ids = MINFER_TRY(encode_prompt(text, tokenizer));
-    if (ids.size() > engine.n_ctx())
+    if (ids.size() > loaded.options.n_ctx)
         return fail(Fault::BadInput,
-                    "the prompt has {} tokens, the context holds {}; the model was trained with {} "
+                    "the prompt has {}, the context holds {}; the model was trained with {} "
                     "(-c 0)",
-                    ids.size(), engine.n_ctx(), loaded.model->hparams().n_ctx_train);
+                    counted(ids.size(), "token"), loaded.options.n_ctx,
+                    loaded.model->hparams().n_ctx_train);
+    watch_interrupts();
+    MINFER_TRY(start(loaded, options.model, console));
+    auto& engine = *loaded.engine;
     if (sampling.temperature > 0) console.note("seed {}", sampling.seed);
     if (options.display_prompt) {
         const auto shown = MINFER_TRY(tokenizer.decode(ids, {.show_control = options.special}));
@@ -136,16 +148,23 @@ Result<int> run(RunOptions& options, const Environment& env, Console& console) {
             },
         .cancelled = [&] { return interrupted() || !written; },
     };
-    const auto result = MINFER_TRY(generate(engine, tokenizer, sampling, ids,
-                                            {.max_tokens = options.max_tokens.value_or(512),
-                                             .stop = options.stop,
-                                             .ignore_eos = options.ignore_eos,
-                                             .show_control = options.special},
-                                            hooks));
+    auto result = generate(engine, tokenizer, sampling, ids,
+                           {.max_tokens = options.max_tokens.value_or(512),
+                            .stop = options.stop,
+                            .ignore_eos = options.ignore_eos,
+                            .show_control = options.special},
+                           hooks);
+    if (!result) {
+        auto error = std::move(result).error();
+        // Damaged weights are the likeliest cause of results that are no numbers.
+        if (error.fault == Fault::Device && !options.model.check_tensors)
+            error.what += " (--check-tensors tells whether the weights are damaged)";
+        return std::unexpected(std::move(error));
+    }
     if (!written) return std::unexpected(std::move(written).error());
-    if (options.timings) note_timings(console, result, engine);
+    if (options.timings) note_timings(console, *result, engine);
     if (options.model.verbose) note_details(console, sampling, engine);
-    return result.reason == StopReason::Cancelled ? kExitInterrupted : kExitOk;
+    return result->reason == StopReason::Cancelled ? kExitInterrupted : kExitOk;
 }
 
 }  // namespace
@@ -178,7 +197,8 @@ int run_command(Console& console, Args args) {
         if (const auto opened = console.log_to(*options.model.log_file); !opened)
             return console.failed(opened.error());
 
-    watch_interrupts();
+    exit_at_interrupt();
+    console.hold_notes();
     note_unknown_variables(*env, console);
     const auto code = run(options, *env, console);
     return code ? *code : console.failed(code.error());

@@ -24,4 +24,8 @@ std::string count_text(uint64_t count) {
     return fmt::format("{:.2f} {}", amount, kUnits[unit]);
 }
 
+std::string counted(uint64_t count, std::string_view noun) {
+    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 }  // namespace minfer

@@ -139,10 +139,14 @@ TEST(CommandLine, BadVariablesAreUsageErrorsNamingValueAndChoices) {
     EXPECT_EQ(minfer_says({"--help"}, with("MINFER_THREADS", "many")).code, 0);
 }
 
-TEST(CommandLine, UnusedVariablesAreNoted) {
-    const auto outcome =
-        minfer_says({"run", "missing.gguf", "x"}, {.environment = {{"MINFER_THREAD", "2"}}});
-    EXPECT_THAT(outcome.err, HasSubstr("MINFER_THREAD is not used by this build"));
+TEST(CommandLine, UnusedVariablesAreNotedAfterAnError) {
+    for (const std::string name : {"run", "bench"}) {
+        const auto outcome =
+            minfer_says({name, "missing.gguf"}, {.environment = {{"MINFER_THREAD", "2"}}});
+        EXPECT_EQ(error_line(outcome), "error: missing.gguf: no such file");
+        EXPECT_THAT(outcome.err, StartsWith("error: "));
+        EXPECT_THAT(outcome.err, HasSubstr("MINFER_THREAD is not used by this build"));
+    }
 }
 
 TEST(CommandLine, ADeviceThatIsNotBuiltIsRefusedBeforeTheFileIsOpened) {

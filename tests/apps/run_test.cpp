@@ -57,6 +57,16 @@ TEST_F(RunCommand, PutsOnlyModelTextOnStdout) {
     EXPECT_EQ(minfer_says({"run", model, "Hi", "-n", "0", "--display-prompt"}).out, "Hi");
 }
 
+TEST_F(RunCommand, LeavesOutTheSpeedOfWhatDidNotHappen) {
+    const auto one = minfer_says({"run", model, "Hi", "-n", "1", "--ignore-eos"});
+    EXPECT_THAT(one.err, HasSubstr("prompt 2 tokens, "));
+    EXPECT_THAT(one.err, HasSubstr("; generated 1 token; stopped: token limit"));
+    const auto two = minfer_says({"run", model, "Hi", "-n", "2", "--ignore-eos"});
+    EXPECT_THAT(two.err, testing::ContainsRegex("generated 2 tokens, [0-9.]+ tok/s; stopped"));
+    EXPECT_THAT(minfer_says({"run", model, "H", "-n", "0", "-c", "1"}).err,
+                HasSubstr("context 1 token with"));
+}
+
 TEST_F(RunCommand, StopsBeforeAStopString) {
     const auto whole = minfer_says({"run", model, "Hi", "-n", "60", "--greedy"}).out;
     ASSERT_GT(whole.size(), 20u);
@@ -98,7 +108,29 @@ TEST_F(RunCommand, RefusesPromptsThatAreNotUtf8WithTheOffset) {
 TEST_F(RunCommand, StartsAnEmptyPromptFromTheTokenThatBeginsAText) {
     const auto outcome = minfer_says({"run", model, "", "-n", "3", "--greedy"});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
-    EXPECT_THAT(outcome.err, HasSubstr("prompt 1 tokens"));
+    EXPECT_THAT(outcome.err, HasSubstr("prompt 1 token,"));
+}
+
+TEST_F(RunCommand, SaysTheErrorOfARefusedInputFirst) {
+    const auto refuses = [&](std::vector<std::string> args, const std::string& message) {
+        args.insert(args.begin(), {"run", model});
+        // The note on the variable is held back too.
+        const auto outcome = minfer_says(args, {.environment = {{"MINFER_THREAD", "2"}}});
+        EXPECT_EQ(outcome.code, 1);
+        EXPECT_THAT(outcome.err, testing::StartsWith("error: "));
+        EXPECT_THAT(error_line(outcome), HasSubstr(message));
+        EXPECT_THAT(outcome.err, Not(HasSubstr("device cpu")));
+        EXPECT_THAT(outcome.err, Not(HasSubstr("continued as it is")));
+        EXPECT_THAT(outcome.err, HasSubstr("MINFER_THREAD"));
+    };
+    refuses({"Hi", "-l", "5000+1"}, "token id 5000");
+    refuses({"Hi", "-sys", "s"}, "need a chat template");
+    refuses({"Hi", "--chat-template", "nosuch"}, "'nosuch' is neither");
+    refuses({"", "--chat-template", "chatml"}, "the prompt is empty");
+    refuses({"Hi", "--chat-template", "{{ nosuch() }}"}, "chat template");
+    refuses({std::string(20, 'x'), "--no-template", "-c", "16"}, "20 tokens");
+    write_small_model(model, {.known_tokenizer = false});
+    refuses({"Hi"}, "quill");
 }
 
 TEST_F(RunCommand, BansTokensAndKnowsTheVocabulary) {
@@ -165,6 +197,14 @@ TEST_F(RunCommand, ChecksWeightsWhenAsked) {
     EXPECT_THAT(error_line(outcome), HasSubstr("tensor 'output_norm.weight'"));
 }
 
+TEST_F(RunCommand, PointsFromBrokenResultsToTheWeights) {
+    write_small_model(model, {.spoiled = true});
+    const auto outcome = minfer_says({"run", model, "Hi"});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(error_line(outcome), HasSubstr("the logit of token 0 is"));
+    EXPECT_THAT(error_line(outcome), HasSubstr("(--check-tensors tells"));
+}
+
 TEST_F(RunCommand, ReadsTheEnvironmentAndLetsFlagsWin) {
     const auto small =
         ProcessOptions{.environment = {{"MINFER_CTX_SIZE", "16"}, {"MINFER_THREADS", "1"}}};
@@ -219,6 +259,34 @@ TEST_F(RunCommand, StopsCleanlyAtCtrlC) {
     process.send(SIGINT);
     EXPECT_EQ(process.wait(), 130);
     EXPECT_THAT(process.err(), HasSubstr("stopped: interrupted"));
+}
+
+TEST_F(RunCommand, EndsAtTheFirstCtrlCWhileItWaitsForInput) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    Process process(command({"run", model, "-"}), {.stdin_descriptor = ends[0]});
+    // Whenever the signal comes it has to end the process; after this long it is waiting.
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    process.send(SIGINT);
+    for (int i = 0; process.running() && i < 1000; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_FALSE(process.running()) << "still waiting for input";
+    ::close(ends[0]);
+    ::close(ends[1]);
+    if (!process.running()) EXPECT_EQ(process.wait(), 130);
+}
+
+TEST_F(RunCommand, CountsOnlyWhatAnInterruptedPromptEvaluated) {
+    write_small_model(model, {.n_ctx = 1 << 20});
+    Process process(command({"run", model, "-c", "16384", "-ub", "1"}),
+                    {.input = std::string(16000, 'x')});
+    while (process.running() && process.err().find("seed") == std::string::npos)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    process.send(SIGINT);
+    EXPECT_EQ(process.wait(), 130);
+    EXPECT_THAT(process.err(),
+                testing::ContainsRegex("prompt [0-9]+ of 16000 tokens, [0-9.]+ tok/s; generated 0 "
+                                       "tokens; stopped: interrupted"));
 }
 
 TEST_F(RunCommand, EndsAtOnceAtTheSecondCtrlC) {

@@ -83,7 +83,7 @@ void write_small_model(const std::filesystem::path& path, const SmallModel& mode
     writer.set(key("attention.layer_norm_rms_epsilon"), 1e-6f);
     writer.set(key("rope.freq_base"), 10000.f);
     if (model.temperature_hint) writer.set("general.sampling.temp", *model.temperature_hint);
-    writer.set("tokenizer.ggml.model", "gpt2");
+    writer.set("tokenizer.ggml.model", model.known_tokenizer ? "gpt2" : "quill");
     writer.set("tokenizer.ggml.pre", "qwen2");
     writer.set_array("tokenizer.ggml.tokens", std::span<const std::string>(tokens));
     writer.set_array("tokenizer.ggml.token_type", std::span<const int32_t>(kinds));

@@ -14,6 +14,7 @@ struct SmallModel {
     std::optional<std::string> chat_template;
     bool with_tensors = true;  // false: a vocabulary only
     std::string architecture = "qwen3";
+    bool known_tokenizer = true;
     bool spoiled = false;                   // one weight is not a number
     std::optional<float> temperature_hint;  // general.sampling.temp
 };

@@ -20,6 +20,7 @@ namespace minfer {
 struct ProcessOptions {
     std::string input;                               // stdin
     std::map<std::string, std::string> environment;  // added to ours
+    int stdin_descriptor = -1;                       // instead of input
     int stdout_descriptor = -1;                      // instead of being collected
 };
 
@@ -38,7 +39,8 @@ class Process {
         pid_ = ::fork();
         MINFER_ASSERT(pid_ >= 0);
         if (pid_ != 0) return;
-        ::dup2(::fileno(in_), STDIN_FILENO);
+        ::dup2(options.stdin_descriptor < 0 ? ::fileno(in_) : options.stdin_descriptor,
+               STDIN_FILENO);
         ::dup2(options.stdout_descriptor < 0 ? ::fileno(out_) : options.stdout_descriptor,
                STDOUT_FILENO);
         ::dup2(::fileno(err_), STDERR_FILENO);
