@@ -1,6 +1,6 @@
 #pragma once
-// The flags that every command running a model shares (product.md 3.1), and the loading they lead
-// to.
+// The flags that every command running a model shares, and the loading
+// they lead to.
 
 #include <memory>
 #include <optional>

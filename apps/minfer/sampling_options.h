@@ -1,5 +1,5 @@
 #pragma once
-// Sampling flags (product.md 4.1) and how they combine with what the model file recommends.
+// Sampling flags and how they combine with what the model file recommends.
 
 #include <optional>
 #include <utility>

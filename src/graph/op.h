@@ -27,7 +27,7 @@ struct KvLayout {
     bool operator==(const KvLayout&) const = default;
 };
 
-// The layout of compute-graph section 11, except that f16 cells take two bytes an element.
+// One cell: f32 takes four bytes an element, f16 two, q8_0 34 bytes per 32, padded to whole words.
 // q8_0 needs width % 32 == 0.
 KvLayout kv_layout(KvFormat format, size_t width);
 
@@ -134,7 +134,7 @@ std::string_view op_name(const Op& op);
 // The weight names an op refers to, in the order of Call::weights; an absent bias is left out.
 std::vector<std::string_view> op_weights(const Op& op);
 
-// Window inputs (compute-graph section 9), told apart by their length alone.
+// Window inputs, told apart by their length alone.
 constexpr size_t kKvMapMaxSpans = 4;
 inline size_t attn_span_elements(size_t n_tokens) { return 2 * n_tokens; }
 inline size_t kv_map_elements(size_t n_tokens) { return n_tokens * kKvMapMaxSpans * 2; }

@@ -32,8 +32,8 @@ struct HParams {
     size_t kv_width() const { return n_head_kv * head_dim; }
 };
 
-// Keys of product.md 7.2. Errors name the key, what was found and what is allowed; a RoPE scaling
-// that is not implemented is Unsupported.
+// From the metadata, and the vocabulary's size from token_embd. Errors name the key, what was found
+// and what is allowed; a RoPE scaling that is not implemented is Unsupported.
 Result<HParams> read_hparams(const gguf::File& file);
 
 }  // namespace minfer

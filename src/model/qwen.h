@@ -1,5 +1,5 @@
 #pragma once
-// The forward pass of Qwen2, Qwen2.5 and Qwen3 dense models as a graph (compute-graph section 19).
+// The forward pass of Qwen2, Qwen2.5 and Qwen3 dense models as a graph.
 
 #include "graph/builder.h"
 #include "model/model.h"

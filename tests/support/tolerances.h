@@ -1,6 +1,6 @@
 #pragma once
 // Every bar the backends are held to, as NMSE against a double-precision reference that reads the
-// operands as stored. f32 arithmetic lies one to two orders below each (docs: design section 7).
+// operands as stored. f32 arithmetic lies one to two orders below each.
 
 namespace minfer::test {
 
