@@ -71,10 +71,10 @@ class Reference:
         self.llm.eval(self.tokens(prompt))
         ids, leads = [], []
         while len(ids) < N_TOKENS:
-            logits = self.llm.scores[self.llm.n_tokens - 1]
-            best, second = sorted(logits, reverse=True)[:2]
+            logits = self.llm.scores[self.llm.n_tokens - 1].copy()
             token = int(logits.argmax())
-            leads.append(float(best - second))
+            logits.partition(len(logits) - 2)  # the two largest last
+            leads.append(float(logits[-1] - logits[-2]))
             if token == self.end:
                 break
             ids.append(token)
