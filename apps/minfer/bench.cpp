@@ -122,9 +122,10 @@ Result<> bench_setup(const BenchOptions& options, const Setup& setup,
     int64_t longest = 1;
     for (const auto& test : tests) longest = std::max(longest, test.total());
     const auto n_ubatch = std::min({setup.batch, setup.ubatch, longest});
-    const auto engine = MINFER_TRY(Engine::create(
-        model, devices.pointers(),
-        {.n_ctx = static_cast<size_t>(longest), .n_ubatch = static_cast<size_t>(n_ubatch)}));
+    const auto engine = MINFER_TRY(Engine::create(model, devices.pointers(),
+                                                  {.n_ctx = static_cast<size_t>(longest),
+                                                   .n_ubatch = static_cast<size_t>(n_ubatch),
+                                                   .memory_budget_bytes = physical_memory()}));
     const auto facts = read_facts(model.file());
     BenchRow row{.model = facts.label(),
                  .filename = *options.file,

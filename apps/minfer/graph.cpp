@@ -2,6 +2,7 @@
 
 #include "commands.h"
 #include "graph/export.h"
+#include "machine.h"
 #include "model_facts.h"
 #include "model_options.h"
 #include "output_file.h"
@@ -27,8 +28,9 @@ Result<std::string> export_graph(const GraphOptions& options, const Environment&
                                     std::min(kDefaultUbatch, static_cast<int64_t>(n_ctx))));
     if (n_tokens > n_ctx)
         return fail(Fault::BadInput, "--tokens {}: the context holds {}", n_tokens, n_ctx);
-    const auto engine = MINFER_TRY(
-        Engine::create(*model, devices.pointers(), {.n_ctx = n_ctx, .n_ubatch = n_tokens}));
+    const auto engine = MINFER_TRY(Engine::create(
+        *model, devices.pointers(),
+        {.n_ctx = n_ctx, .n_ubatch = n_tokens, .memory_budget_bytes = physical_memory()}));
     MINFER_TRY(engine->prepare(n_tokens, 1));
     const auto facts = read_facts(model->file());
     const auto info =

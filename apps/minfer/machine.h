@@ -1,6 +1,8 @@
 #pragma once
 // What the machine we run on has.
 
+#include <cstddef>
+#include <optional>
 #include <string>
 
 namespace minfer {
@@ -10,5 +12,8 @@ int performance_cores();
 
 // The processor's marketing name; empty when the system does not tell.
 std::string cpu_model();
+
+// Bytes of memory the machine has; nothing when the system does not tell.
+std::optional<size_t> physical_memory();
 
 }  // namespace minfer

@@ -1,4 +1,5 @@
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -52,6 +53,12 @@ std::string cpu_model() {
             if (const auto colon = line.find(": "); colon != std::string::npos)
                 return line.substr(colon + 2);
     return {};
+}
+
+std::optional<size_t> physical_memory() {
+    const auto pages = ::sysconf(_SC_PHYS_PAGES), page_bytes = ::sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page_bytes <= 0) return std::nullopt;
+    return static_cast<size_t>(pages) * static_cast<size_t>(page_bytes);
 }
 
 }  // namespace minfer

@@ -1,6 +1,7 @@
 #include <sys/sysctl.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include "machine.h"
 
@@ -20,6 +21,13 @@ std::string cpu_model() {
     auto size = sizeof name - 1;
     if (::sysctlbyname("machdep.cpu.brand_string", name, &size, nullptr, 0) != 0) return {};
     return name;
+}
+
+std::optional<size_t> physical_memory() {
+    uint64_t bytes = 0;
+    auto size = sizeof bytes;
+    if (::sysctlbyname("hw.memsize", &bytes, &size, nullptr, 0) != 0) return std::nullopt;
+    return bytes;
 }
 
 }  // namespace minfer

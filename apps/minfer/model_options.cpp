@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "interrupt.h"
+#include "machine.h"
 #include "tensor/dequantize.h"
 #include "units.h"
 
@@ -237,7 +238,8 @@ Result<Loaded> open_model(const ModelOptions& options, const Environment& env, C
         options.v_format.value_or(env.cache_type.value_or(KvFormat::F32)));
     loaded.options = {.n_ctx = n_ctx,
                       .n_ubatch = std::min(static_cast<size_t>(n_batch), n_ctx),
-                      .kv_format = format};
+                      .kv_format = format,
+                      .memory_budget_bytes = physical_memory()};
     return loaded;
 }
 
@@ -246,7 +248,8 @@ Result<> start(Loaded& loaded, const ModelOptions& options, Console& console) {
     loaded.engine =
         MINFER_TRY(Engine::create(*loaded.model, loaded.devices.pointers(), loaded.options));
     const auto& hparams = loaded.model->hparams();
-    const auto [n_ctx, n_ubatch, format] = loaded.options;
+    const auto n_ctx = loaded.options.n_ctx;
+    const auto format = loaded.options.kv_format;
     size_t weights = 0;
     for (const auto& weight : loaded.model->weights()) weights += weight.data.size();
     const auto kv = 2 * hparams.n_layer * n_ctx * kv_layout(format, hparams.kv_width()).row_bytes;

@@ -6,15 +6,6 @@
 
 namespace minfer {
 
-std::string bytes_text(uint64_t bytes) {
-    constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB"};
-    if (bytes < 1024) return fmt::format("{} B", bytes);
-    auto amount = static_cast<double>(bytes) / 1024;
-    size_t unit = 0;
-    for (; amount >= 1024 && unit + 1 < kUnits.size(); ++unit) amount /= 1024;
-    return fmt::format("{:.2f} {}", amount, kUnits[unit]);
-}
-
 std::string count_text(uint64_t count) {
     constexpr std::array kUnits = {"K", "M", "B", "T"};
     if (count < 1000) return fmt::format("{}", count);

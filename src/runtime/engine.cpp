@@ -2,7 +2,30 @@
 
 #include <algorithm>
 
+#include "base/bytes_text.h"
+
 namespace minfer {
+namespace {
+
+// Before anything is allocated: systems that overcommit hand out what they do not have, and end
+// the process when it is used.
+Result<> check_kv_fits(const HParams& hp, const EngineOptions& options) {
+    if (!options.memory_budget_bytes) return {};
+    const auto budget = *options.memory_budget_bytes;
+    const auto row_bytes = kv_layout(options.kv_format, hp.kv_width()).row_bytes;
+    size_t token_bytes = 0, bytes = 0;
+    const bool token_over = __builtin_mul_overflow(2 * hp.n_layer, row_bytes, &token_bytes);
+    const bool over = __builtin_mul_overflow(token_bytes, options.n_ctx, &bytes) || token_over;
+    if (!over && bytes <= budget) return {};
+    const auto largest = token_over ? 0 : budget / token_bytes;  // 0 bytes a token would have fit
+    return fail(Fault::OutOfMemory,
+                "the KV cache for a context of {} tokens needs {}{}, {} are there; the largest "
+                "context that fits is {}",
+                options.n_ctx, over ? "more than " : "", bytes_text(over ? SIZE_MAX : bytes),
+                bytes_text(budget), largest);
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::create(const Model& model, std::vector<Backend*> backends,
                                                EngineOptions options) {
@@ -11,6 +34,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const Model& model, std::vector<B
         return fail(Fault::BadInput,
                     "context of {} and batch of {} tokens, both must be at least 1", options.n_ctx,
                     options.n_ubatch);
+    MINFER_TRY(check_kv_fits(model.hparams(), options));
     for (auto* const backend : backends)
         for (const auto& weight : model.weights()) MINFER_TRY(backend->register_weight(weight));
     auto engine = std::unique_ptr<Engine>(new Engine(model, std::move(backends), options));

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,12 +17,14 @@ struct EngineOptions {
     size_t n_ctx = 4096;    // cells of the KV arena: most tokens a sequence can hold
     size_t n_ubatch = 512;  // most tokens in one graph; results do not depend on it
     KvFormat kv_format = KvFormat::F32;
+    std::optional<size_t> memory_budget_bytes;  // a KV arena above it is refused, not tried
 };
 
 class Engine {
   public:
     // Registers the weights and builds the decode graph, so that whatever cannot run is refused
-    // here by name. Model and backends (priority order, CPU last) outlive the engine.
+    // here by name; a KV arena above the budget is OutOfMemory. Model and backends (priority order,
+    // CPU last) outlive the engine.
     static Result<std::unique_ptr<Engine>> create(const Model& model,
                                                   std::vector<Backend*> backends,
                                                   EngineOptions options);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/bytes_text.h"
 #include "support/tiny_engine.h"
 
 namespace minfer {
@@ -97,6 +98,29 @@ TEST(Engine, RefusalsNameTheNumbersAndChangeNothing) {
     expect_refusal(engine.evaluate(std::span(&bad, 1)), "token id 384, allowed are ids below 384");
     EXPECT_EQ(engine.n_past(), 10u);
     EXPECT_TRUE(engine.evaluate(std::span(tokens).first(6)));
+}
+
+TEST(Engine, RefusesAKvArenaAboveTheBudgetBeforeAllocating) {
+    const TinyEngine tiny("tiny-qwen3", DType::F32, {.n_ctx = 8});
+    const auto& hp = tiny.model().hparams();
+    const auto token_bytes = 2 * hp.n_layer * hp.kv_width() * sizeof(float);
+    const auto create = [&](size_t n_ctx, size_t budget) {
+        const auto backend = make_cpu_backend({.threads = 1});
+        const auto engine = Engine::create(tiny.model(), {backend.get()},
+                                           {.n_ctx = n_ctx, .memory_budget_bytes = budget});
+        return engine ? std::string() : engine.error().what;
+    };
+    EXPECT_EQ(create(10, 10 * token_bytes), "");
+    EXPECT_EQ(create(11, 11 * token_bytes - 1),
+              fmt::format("the KV cache for a context of 11 tokens needs {}, {} are there; the "
+                          "largest context that fits is 10",
+                          bytes_text(11 * token_bytes), bytes_text(11 * token_bytes - 1)));
+    // Nothing of this size could be allocated: the refusal came first, and the product is checked.
+    EXPECT_THAT(create(size_t{1} << 40, size_t{1} << 30),
+                testing::HasSubstr(fmt::format("1.00 GiB are there; the largest context that fits "
+                                               "is {}",
+                                               (size_t{1} << 30) / token_bytes)));
+    EXPECT_THAT(create(SIZE_MAX, size_t{1} << 30), testing::HasSubstr("needs more than "));
 }
 
 TEST(Engine, CancellingKeepsFinishedPieces) {
