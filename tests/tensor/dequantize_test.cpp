@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "gguf/reader.h"
+#include "support/golden.h"
 #include "tensor/blocks.h"
 
 namespace minfer {
 namespace {
 
-const auto kGolden = std::filesystem::path(MINFER_GOLDEN_DIR) / "dequant.gguf";
+const auto kGolden = golden_path("dequant.gguf");
 
 class DequantizeGolden : public ::testing::TestWithParam<DType> {};
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gguf/reader.h"
+#include "support/golden.h"
 #include "tensor/dequantize.h"
 #include "tensor/half.h"
 
@@ -20,7 +21,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const auto kGolden = std::filesystem::path(MINFER_GOLDEN_DIR) / "quantize.gguf";
+const auto kGolden = golden_path("quantize.gguf");
 
 // As quantize_row, and Q8_K, which is no type for files.
 Result<> encode(DType type, const std::vector<float>& in, std::byte* out) {

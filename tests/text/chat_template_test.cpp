@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iostream>
 
+#include "support/golden.h"
+
 namespace minfer {
 namespace {
 
@@ -58,7 +60,7 @@ void expect_as_golden(const Result<std::string>& got, const Json& golden) {
 }
 
 TEST(ChatTemplate, RendersEveryConstructAsPythonDoes) {
-    const auto golden = read_json(std::filesystem::path(MINFER_GOLDEN_DIR) / "template_cases.json");
+    const auto golden = read_json(golden_path("template_cases.json"));
     ASSERT_GT(golden["cases"].size(), 900u);
     for (const auto& test : golden["cases"]) {
         const auto source = test["source"].get<std::string>();
@@ -73,8 +75,7 @@ TEST(ChatTemplate, RendersThePublishedTemplatesAsPythonDoes) {
         std::cerr << "left out: published chat templates (MINFER_TEST_DATA is not set)\n";
         return;
     }
-    const auto golden =
-        read_json(std::filesystem::path(MINFER_GOLDEN_DIR) / "template_models.json");
+    const auto golden = read_json(golden_path("template_models.json"));
     ASSERT_GT(golden.size(), 60u);
     for (const auto& test : golden) {
         const auto model = test["model"].get<std::string>();

@@ -4,11 +4,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "support/golden.h"
+
 namespace minfer {
 
 inline const nlohmann::json& tokenizer_golden() {
-    static const auto json =
-        nlohmann::json::parse(std::ifstream(MINFER_GOLDEN_DIR "/tokenizer.json"));
+    static const auto json = nlohmann::json::parse(std::ifstream(golden_path("tokenizer.json")));
     return json;
 }
 

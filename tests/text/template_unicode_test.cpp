@@ -5,11 +5,13 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "support/golden.h"
+
 namespace minfer::jinja {
 namespace {
 
 TEST(TemplateUnicode, KnowsCharactersAsPythonDoes) {
-    std::ifstream in(MINFER_GOLDEN_DIR "/template_cases.json");
+    std::ifstream in(golden_path("template_cases.json"));
     const auto golden = nlohmann::json::parse(in);
     uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, as in make_template_golden.py
     for (char32_t c = 0; c < 0x110000; ++c) {
