@@ -1,0 +1,67 @@
+# Finds Apple's metal-cpp headers and offers them, unmodified, as the target metal_cpp_headers.
+# In this order: -DMETAL_CPP_DIR=..., Homebrew's mlx, the PyPI wheel mlx-metal unpacked into the build
+# tree. Sets SOFTMETAL_METAL_CPP to the folder, or to "" with one line saying why.
+set(METAL_CPP_DIR "" CACHE PATH "folder that holds Metal/Metal.hpp")
+set(mlx_metal_version 0.32.4)
+set(mlx_metal_sha256 8019b2db622599267d66cc168b2f0dbf5af929790a6c3b3913e00eabc42a7947)
+
+function(softmetal_unpack_wheel folder)
+    set(stamp ${folder}/mlx/include/metal_cpp/Metal/Metal.hpp)
+    if(EXISTS ${stamp})
+        return()
+    endif()
+    find_package(Python3 QUIET COMPONENTS Interpreter)
+    file(MAKE_DIRECTORY ${folder})
+    file(WRITE ${folder}/requirements.txt
+        "mlx-metal==${mlx_metal_version} --hash=sha256:${mlx_metal_sha256}\n")
+    execute_process(
+        COMMAND ${Python3_EXECUTABLE} -m pip download --quiet --disable-pip-version-check --no-deps
+            --only-binary=:all: --platform macosx_14_0_arm64 --require-hashes
+            -r ${folder}/requirements.txt -d ${folder}/wheel
+        RESULT_VARIABLE status ERROR_VARIABLE error OUTPUT_QUIET)
+    if(NOT status EQUAL 0)
+        string(REGEX REPLACE "[\r\n]+" " " error "${error}")
+        set(SOFTMETAL_METAL_CPP_ERROR "pip could not download mlx-metal ${mlx_metal_version}: ${error}"
+            PARENT_SCOPE)
+        return()
+    endif()
+    file(GLOB wheel ${folder}/wheel/*.whl)
+    file(ARCHIVE_EXTRACT INPUT ${wheel} DESTINATION ${folder} PATTERNS mlx/include/*)
+    file(REMOVE_RECURSE ${folder}/wheel)
+endfunction()
+
+set(SOFTMETAL_METAL_CPP "")
+set(SOFTMETAL_METAL_CPP_ERROR "")
+if(METAL_CPP_DIR)
+    if(EXISTS ${METAL_CPP_DIR}/Metal/Metal.hpp)
+        set(SOFTMETAL_METAL_CPP ${METAL_CPP_DIR})
+    else()
+        set(SOFTMETAL_METAL_CPP_ERROR "METAL_CPP_DIR is ${METAL_CPP_DIR}, which has no Metal/Metal.hpp")
+    endif()
+else()
+    foreach(prefix /opt/homebrew/opt/mlx /usr/local/opt/mlx)
+        if(NOT SOFTMETAL_METAL_CPP AND EXISTS ${prefix}/include/metal_cpp/Metal/Metal.hpp)
+            set(SOFTMETAL_METAL_CPP ${prefix}/include/metal_cpp)
+        endif()
+    endforeach()
+    if(NOT SOFTMETAL_METAL_CPP)
+        softmetal_unpack_wheel(${CMAKE_BINARY_DIR}/metal-cpp)
+        if(NOT SOFTMETAL_METAL_CPP_ERROR)
+            set(SOFTMETAL_METAL_CPP ${CMAKE_BINARY_DIR}/metal-cpp/mlx/include/metal_cpp)
+        endif()
+    endif()
+endif()
+
+if(SOFTMETAL_METAL_CPP)
+    add_library(metal_cpp_headers INTERFACE)
+    target_include_directories(metal_cpp_headers SYSTEM INTERFACE ${SOFTMETAL_METAL_CPP})
+    target_compile_options(metal_cpp_headers INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fblocks>)
+    if(NOT APPLE)
+        target_include_directories(metal_cpp_headers SYSTEM INTERFACE ${SOFTMETAL_ROOT}/include)
+        if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+            target_compile_definitions(metal_cpp_headers INTERFACE __arm64__)
+        endif()
+    endif()
+else()
+    message(STATUS "no Metal: ${SOFTMETAL_METAL_CPP_ERROR}")
+endif()

@@ -1,0 +1,68 @@
+// Runs one dispatch: a kernel over a grid of threadgroups, on a pool of worker threads.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "softmetal/base/result.h"
+#include "softmetal/exec/abi.h"
+#include "softmetal/exec/module.h"
+
+namespace softmetal::exec {
+
+struct Size3 {
+    uint32_t x = 1, y = 1, z = 1;
+};
+
+enum class Checks : uint8_t { Off, Bounds, All };
+
+// A stretch of memory that a kernel may touch, as the kernel sees it.
+struct MemoryRange {
+    const void* begin = nullptr;
+    uint64_t bytes = 0;
+    const char* label = "";  // for reports
+};
+
+struct Launch {
+    std::shared_ptr<const Module> module;
+    const sm_kernel* kernel = nullptr;
+    Size3 threads;                   // of the grid; ragged edges make smaller threadgroups
+    Size3 threads_per_threadgroup;
+    std::array<void*, SM_MAX_BUFFERS> buffers = {};
+    std::array<uint32_t, SM_MAX_THREADGROUP> threadgroup_bytes = {};
+    // Checked modules: what may be touched. Must outlive the run.
+    std::span<const MemoryRange> memory;
+    Checks checks = Checks::Off;
+    uint64_t order_seed = 0;         // 0: threadgroups in ascending order
+    bool serve_lowest_site_first = false;  // run diverged lanes as hardware does instead of reporting
+    bool count_memory = false;       // also the byte counters, checked modules only
+};
+
+// What a dispatch did. Bytes only with count_memory.
+struct Counters {
+    uint64_t dispatches = 0, threads = 0, barriers = 0;
+    uint64_t read_bytes = 0, read_distinct_bytes = 0, read_distinct_in_simdgroup_bytes = 0;
+    uint64_t written_bytes = 0, written_distinct_bytes = 0, written_distinct_in_simdgroup_bytes = 0;
+};
+
+// Worker threads and their fibers. Results do not depend on the number of workers.
+class Executor {
+public:
+    explicit Executor(int workers);  // 0: one per core
+    ~Executor();
+    Executor(const Executor&) = delete;
+    Executor& operator=(const Executor&) = delete;
+
+    // Runs to the end. The error is one report: what was violated, kernel, threadgroup, thread, and
+    // the source line where it is known. After an error the grid's other threads are abandoned.
+    Result<Counters> run(const Launch& launch);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace softmetal::exec
