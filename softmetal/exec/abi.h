@@ -161,6 +161,9 @@ enum sm_access_kind : sm_u32 { SM_READ = 1, SM_WRITE = 2, SM_ATOMIC = 4 };
 extern "C" {
 extern const sm_module softmetal_module;
 
+// The calling thread. Constant in a thread, so that calls may be merged and moved.
+__attribute__((const)) const sm_thread* sm_current_thread();
+
 // Barriers. flags are MSL's mem_flags bits.
 void sm_threadgroup_barrier(sm_site site, sm_u32 flags);
 void sm_simdgroup_barrier(sm_site site, sm_u32 flags);
