@@ -23,6 +23,9 @@ run_tests() { # BUILD [ctest arguments]
 }
 
 build release
+if [ "$metal" = ON ] && [ -n "$(metal_missing release)" ]; then
+    die "Metal could not be built: $(metal_missing release) (to test everything else: MINFER_METAL=OFF ./test.sh)"
+fi
 run_tests release
 if [ $all = yes ] && [ "$(uname -s)" = Darwin ]; then
     echo "the sanitizer builds are set up for Linux only: left out" >&2

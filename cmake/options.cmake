@@ -1,6 +1,7 @@
 # What a builder may choose, and the flags every target of ours is compiled with.
 option(MINFER_TESTS "build the tests" ON)
 option(MINFER_BENCH "build the timed programs in bench/" OFF)
+option(MINFER_METAL "build softmetal, the Metal API in software" ON)
 option(MINFER_FUZZ "build the libFuzzer entry points" OFF)
 set(MINFER_SANITIZE "" CACHE STRING "sanitizers for all of our code, e.g. address,undefined")
 

@@ -1,6 +1,6 @@
-// What Metal has no words for: how the software device behaves, what it saw, and failures on request.
-// For tests and timed programs; a program that only includes this header still runs against Apple's
-// Metal as long as it does not call it.
+// What Metal has no words for: how the software device behaves, what it saw, and failures on
+// request. For tests and timed programs; a program that only includes this header still runs
+// against Apple's Metal as long as it does not call it.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ enum class Checks : uint8_t { Off, Bounds, All };
 // Limits a device reports and keeps to.
 struct DeviceProfile {
     std::string name = "softmetal";
-    uint64_t memory_bytes = 0;             // recommendedMaxWorkingSetSize; 0: three quarters of RAM
-    bool enforce_memory = false;           // allocations past memory_bytes return nil
-    uint64_t max_buffer_bytes = 0;         // 0: memory_bytes
+    uint64_t memory_bytes = 0;      // recommendedMaxWorkingSetSize; 0: three quarters of RAM
+    bool enforce_memory = false;    // allocations past memory_bytes return nil
+    uint64_t max_buffer_bytes = 0;  // 0: memory_bytes
     uint32_t max_threads_per_threadgroup = 1024;
     uint32_t max_threadgroup_memory_bytes = 32768;
-    uint32_t apple_family = 7;             // the highest MTLGPUFamilyApple supported
-    int workers = 0;                       // 0: one per core
+    uint32_t apple_family = 7;  // the highest MTLGPUFamilyApple supported
+    int workers = 0;            // 0: one per core
 };
 
 // Devices are created by MTLCreateSystemDefaultDevice with the profile set here before.
@@ -33,7 +33,7 @@ DeviceProfile default_profile();
 
 void set_checks(MTL::Device* device, Checks checks);
 Checks checks(MTL::Device* device);
-void set_order_seed(MTL::Device* device, uint64_t seed);            // 0: ascending
+void set_order_seed(MTL::Device* device, uint64_t seed);  // 0: ascending
 void set_serve_lowest_site_first(MTL::Device* device, bool on);
 
 struct KernelCounters {
@@ -42,14 +42,15 @@ struct KernelCounters {
     uint64_t read_bytes = 0, read_distinct_bytes = 0, read_distinct_in_simdgroup_bytes = 0;
     uint64_t written_bytes = 0, written_distinct_bytes = 0, written_distinct_in_simdgroup_bytes = 0;
 };
-void set_memory_counters(MTL::Device* device, bool on);             // needs checks on
+void set_memory_counters(MTL::Device* device, bool on);  // needs checks on
 std::vector<KernelCounters> counters(MTL::Device* device);
 void reset_counters(MTL::Device* device);
 
 // Failures on request; each is used up by the next matching event.
 void fail_next_command_buffer(MTL::Device* device, int64_t command_buffer_error_code);
-void hang_next_command_buffer(MTL::Device* device, double seconds); // then it ends in a timeout error
-void refuse_allocation(MTL::Device* device, uint64_t nth);          // 1: the next one
+void hang_next_command_buffer(MTL::Device* device,
+                              double seconds);              // then it ends in a timeout error
+void refuse_allocation(MTL::Device* device, uint64_t nth);  // 1: the next one
 void fail_next_pipeline(MTL::Device* device, std::string reason);
 
 // Live objects of the software runtime, by class, for leak tests.

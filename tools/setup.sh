@@ -2,7 +2,8 @@
 # Works offline once everything is there.
 
 DEBIAN_PACKAGES=(clang-19 libclang-rt-19-dev clang-format-19 cmake ninja-build python3
-    libfmt-dev nlohmann-json3-dev libcli11-dev libgtest-dev libgmock-dev xz-utils)
+    libfmt-dev nlohmann-json3-dev libcli11-dev libgtest-dev libgmock-dev xz-utils
+    llvm-19-dev libblocksruntime-dev python3-pip)
 BREW_PACKAGES=(cmake ninja fmt nlohmann-json cli11 googletest xz)
 
 die() {
@@ -63,17 +64,31 @@ preset_for() { # the configure preset of a build on this system
     if [ "$(uname -s)" = Darwin ] && [ "$1" = release ]; then echo macos; else echo "$1"; fi
 }
 
+# MINFER_METAL=OFF in the environment leaves softmetal and the Metal backend out.
+metal=${MINFER_METAL:-ON}
+case "$metal" in
+    ON | OFF) ;;
+    *) die "MINFER_METAL is '$metal'; allowed: ON, OFF" ;;
+esac
+
+# Why this build has no Metal, or nothing when it has, or was told not to.
+metal_missing() {
+    sed -n 's/^SOFTMETAL_MISSING:INTERNAL=//p' "build/$1/CMakeCache.txt"
+}
+
 # build PRESET [TARGET...]: configures on the first time and builds; shows output only on failure.
 build() {
-    local preset log
+    local folder=$1 preset log
     preset=$(preset_for "$1")
     shift
     log=$(mktemp)
     echo "building ($preset) ..." >&2
-    if ! { cmake --preset "$preset" && cmake --build --preset "$preset" ${1:+--target "$@"}; } \
-        >"$log" 2>&1; then
+    if ! { cmake --preset "$preset" -DMINFER_METAL="$metal" &&
+        cmake --build --preset "$preset" ${1:+--target "$@"}; } >"$log" 2>&1; then
         grep -E 'error|Error|FAILED' "$log" | head -n 20 >&2
         die "the build failed (whole output: $log; if the folder was moved: rm -r build)"
     fi
     rm -f "$log"
+    [ "$metal" = OFF ] || [ -z "$(metal_missing "$folder")" ] ||
+        echo "built without Metal: $(metal_missing "$folder")" >&2
 }

@@ -19,9 +19,9 @@ inline std::unexpected<std::string> fail(std::string why) {
 }  // namespace softmetal
 
 // The value of a Result, or returns its error to our caller. A whole statement or initialiser.
-#define SOFTMETAL_TRY(expr)                                                       \
-    __extension__({                                                               \
-        auto sm_result = (expr);                                                  \
-        if (!sm_result) return std::unexpected(std::move(sm_result).error());     \
-        *std::move(sm_result);                                                    \
+#define SOFTMETAL_TRY(expr)                                                   \
+    __extension__({                                                           \
+        auto sm_result = (expr);                                              \
+        if (!sm_result) return std::unexpected(std::move(sm_result).error()); \
+        *std::move(sm_result);                                                \
     })

@@ -2,6 +2,7 @@
 # In this order: -DMETAL_CPP_DIR=..., Homebrew's mlx, the PyPI wheel mlx-metal unpacked into the build
 # tree. Sets SOFTMETAL_METAL_CPP to the folder, or to "" with one line saying why.
 set(METAL_CPP_DIR "" CACHE PATH "folder that holds Metal/Metal.hpp")
+set(SOFTMETAL_DOWNLOADS ${CMAKE_BINARY_DIR} CACHE PATH "where packages are unpacked")
 set(mlx_metal_version 0.32.4)
 set(mlx_metal_sha256 8019b2db622599267d66cc168b2f0dbf5af929790a6c3b3913e00eabc42a7947)
 
@@ -15,19 +16,26 @@ function(softmetal_unpack_wheel folder)
     file(WRITE ${folder}/requirements.txt
         "mlx-metal==${mlx_metal_version} --hash=sha256:${mlx_metal_sha256}\n")
     execute_process(
-        COMMAND ${Python3_EXECUTABLE} -m pip download --quiet --disable-pip-version-check --no-deps
-            --only-binary=:all: --platform macosx_14_0_arm64 --require-hashes
+        COMMAND ${Python3_EXECUTABLE} -m pip download --quiet --disable-pip-version-check --retries 2
+            --timeout 15 --no-deps --only-binary=:all: --platform macosx_14_0_arm64 --require-hashes
             -r ${folder}/requirements.txt -d ${folder}/wheel
         RESULT_VARIABLE status ERROR_VARIABLE error OUTPUT_QUIET)
     if(NOT status EQUAL 0)
-        string(REGEX REPLACE "[\r\n]+" " " error "${error}")
-        set(SOFTMETAL_METAL_CPP_ERROR "pip could not download mlx-metal ${mlx_metal_version}: ${error}"
+        string(REGEX MATCH "ERROR: [^\r\n]+" reason "${error}") # without the retries
+        if(NOT reason)
+            string(REGEX REPLACE "[\r\n]+" " " reason "${error}")
+        endif()
+        string(STRIP "${reason}" reason)
+        set(SOFTMETAL_METAL_CPP_ERROR "pip could not download mlx-metal ${mlx_metal_version}: ${reason}"
             PARENT_SCOPE)
         return()
     endif()
     file(GLOB wheel ${folder}/wheel/*.whl)
-    file(ARCHIVE_EXTRACT INPUT ${wheel} DESTINATION ${folder} PATTERNS mlx/include/*)
-    file(REMOVE_RECURSE ${folder}/wheel)
+    # Unpacked aside and then renamed: an interrupted run leaves nothing that looks complete.
+    file(ARCHIVE_EXTRACT INPUT ${wheel} DESTINATION ${folder}/partial PATTERNS mlx/include/*)
+    file(REMOVE_RECURSE ${folder}/mlx ${folder}/wheel)
+    file(RENAME ${folder}/partial/mlx ${folder}/mlx)
+    file(REMOVE_RECURSE ${folder}/partial)
 endfunction()
 
 set(SOFTMETAL_METAL_CPP "")
@@ -45,9 +53,9 @@ else()
         endif()
     endforeach()
     if(NOT SOFTMETAL_METAL_CPP)
-        softmetal_unpack_wheel(${CMAKE_BINARY_DIR}/metal-cpp)
+        softmetal_unpack_wheel(${SOFTMETAL_DOWNLOADS}/metal-cpp)
         if(NOT SOFTMETAL_METAL_CPP_ERROR)
-            set(SOFTMETAL_METAL_CPP ${CMAKE_BINARY_DIR}/metal-cpp/mlx/include/metal_cpp)
+            set(SOFTMETAL_METAL_CPP ${SOFTMETAL_DOWNLOADS}/metal-cpp/mlx/include/metal_cpp)
         endif()
     endif()
 endif()
@@ -62,6 +70,8 @@ if(SOFTMETAL_METAL_CPP)
             target_compile_definitions(metal_cpp_headers INTERFACE __arm64__)
         endif()
     endif()
+    set(SOFTMETAL_MISSING "" CACHE INTERNAL "why Metal is not built")
 else()
-    message(STATUS "no Metal: ${SOFTMETAL_METAL_CPP_ERROR}")
+    set(SOFTMETAL_MISSING "${SOFTMETAL_METAL_CPP_ERROR}" CACHE INTERNAL "why Metal is not built")
+    message(STATUS "building without Metal: ${SOFTMETAL_MISSING}")
 endif()

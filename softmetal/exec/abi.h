@@ -1,6 +1,6 @@
 // The contract between a compiled kernel module and the executor that runs it. Both sides include
-// this page: the stand-in Metal library (msl/stdlib) on one, exec/ on the other. It is freestanding,
-// because it is also compiled for GPUs.
+// this page: the stand-in Metal library (msl/stdlib) on one, exec/ on the other. It is
+// freestanding, because it is also compiled for GPUs.
 //
 // A module is one shared object made from one MSL translation unit. It exports `softmetal_module`
 // and calls the `sm_*` functions below, which the program that loads it provides.
@@ -46,7 +46,7 @@ struct sm_thread {
 };
 
 struct sm_arguments {
-    void* buffers[SM_MAX_BUFFERS];         // [[buffer(n)]], offset applied; null when unbound
+    void* buffers[SM_MAX_BUFFERS];          // [[buffer(n)]], offset applied; null when unbound
     void* threadgroup[SM_MAX_THREADGROUP];  // [[threadgroup(n)]]
 };
 
@@ -72,7 +72,8 @@ constexpr sm_u32 sm_site_file(sm_site site) { return static_cast<sm_u32>(site >>
 constexpr sm_u32 sm_site_line(sm_site site) { return static_cast<sm_u32>(site >> 12) & 0xfffff; }
 constexpr sm_u32 sm_site_column(sm_site site) { return static_cast<sm_u32>(site) & 0xfff; }
 
-// ---- What a module says of itself -----------------------------------------------------------------
+// ---- What a module says of itself
+// -----------------------------------------------------------------
 
 enum sm_argument_kind : sm_u8 { SM_ARGUMENT_BUFFER, SM_ARGUMENT_THREADGROUP };
 
@@ -81,20 +82,20 @@ struct sm_argument {
     const char* type;               // as written in the source, without attributes
     const char* function_constant;  // exists only when this constant is true; null: always
     sm_argument_kind kind;
-    sm_u8 index;                    // [[buffer(index)]] or [[threadgroup(index)]]
-    sm_u8 is_constant;              // `constant` address space
-    sm_u8 is_read_only;             // constant, or pointer/reference to const
-    sm_u8 is_reference;             // one value, so a binding must hold at least `bytes`
-    sm_u32 alignment;               // of the element
-    sm_u64 bytes;                   // of the element a pointer points to, or of the value
+    sm_u8 index;         // [[buffer(index)]] or [[threadgroup(index)]]
+    sm_u8 is_constant;   // `constant` address space
+    sm_u8 is_read_only;  // constant, or pointer/reference to const
+    sm_u8 is_reference;  // one value, so a binding must hold at least `bytes`
+    sm_u32 alignment;    // of the element
+    sm_u64 bytes;        // of the element a pointer points to, or of the value
 };
 
 struct sm_kernel {
-    const char* name;               // host_name, or the function's own
+    const char* name;  // host_name, or the function's own
     sm_entry entry;
     const sm_argument* arguments;
     sm_u32 n_arguments;
-    sm_u32 line;                    // where it is defined
+    sm_u32 line;  // where it is defined
     const char* file;
 };
 
@@ -124,7 +125,7 @@ struct sm_source_file {
 // While `*module.query` is set, an entry does not run its kernel but fills this in and returns.
 // Arguments may then point anywhere; nothing is read through them. One query at a time.
 struct sm_query {
-    const char* function;    // matches sm_threadgroup_variable::function
+    const char* function;      // matches sm_threadgroup_variable::function
     sm_u32 max_total_threads;  // [[max_total_threads_per_threadgroup(n)]]; 0: not given
 };
 
@@ -143,11 +144,12 @@ struct sm_module {
     sm_query* volatile* query;
 };
 
-// ---- What the executor does for a kernel -------------------------------------------------------------
+// ---- What the executor does for a kernel
+// -------------------------------------------------------------
 
-// The values of the lanes of one SIMD group at one call. `value` holds them one after the other, lane
-// i at i * bytes; lanes outside `active` hold zeros. A combine function runs once, in whichever lane
-// arrives last, and may write results of the same size to `result`.
+// The values of the lanes of one SIMD group at one call. `value` holds them one after the other,
+// lane i at i * bytes; lanes outside `active` hold zeros. A combine function runs once, in
+// whichever lane arrives last, and may write results of the same size to `result`.
 struct sm_lanes {
     alignas(64) sm_u8 value[SM_SIMD_WIDTH * SM_MAX_LANE_BYTES];
     alignas(64) sm_u8 result[SM_SIMD_WIDTH * SM_MAX_LANE_BYTES];
@@ -168,9 +170,9 @@ __attribute__((const)) const sm_thread* sm_current_thread();
 void sm_threadgroup_barrier(sm_site site, sm_u32 flags);
 void sm_simdgroup_barrier(sm_site site, sm_u32 flags);
 
-// Waits until every lane of the SIMD group (of the quad) that has not returned stands at `site`, then
-// gives each the values of all. `combine` may be null. The result is valid until this lane's next
-// call of one of these functions. bytes <= SM_MAX_LANE_BYTES, the same in every lane. In
+// Waits until every lane of the SIMD group (of the quad) that has not returned stands at `site`,
+// then gives each the values of all. `combine` may be null. The result is valid until this lane's
+// next call of one of these functions. bytes <= SM_MAX_LANE_BYTES, the same in every lane. In
 // sm_quad_exchange only the four lanes of the quad take part; values keep their lane of 32.
 const sm_lanes* sm_simd_exchange(sm_site site, const void* value, sm_u32 bytes, sm_combine combine);
 const sm_lanes* sm_quad_exchange(sm_site site, const void* value, sm_u32 bytes, sm_combine combine);

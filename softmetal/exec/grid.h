@@ -29,16 +29,17 @@ struct MemoryRange {
 struct Launch {
     std::shared_ptr<const Module> module;
     const sm_kernel* kernel = nullptr;
-    Size3 threads;                   // of the grid; ragged edges make smaller threadgroups
+    Size3 threads;  // of the grid; ragged edges make smaller threadgroups
     Size3 threads_per_threadgroup;
     std::array<void*, SM_MAX_BUFFERS> buffers = {};
     std::array<uint32_t, SM_MAX_THREADGROUP> threadgroup_bytes = {};
     // Checked modules: what may be touched. Must outlive the run.
     std::span<const MemoryRange> memory;
     Checks checks = Checks::Off;
-    uint64_t order_seed = 0;         // 0: threadgroups in ascending order
-    bool serve_lowest_site_first = false;  // run diverged lanes as hardware does instead of reporting
-    bool count_memory = false;       // also the byte counters, checked modules only
+    uint64_t order_seed = 0;  // 0: threadgroups in ascending order
+    bool serve_lowest_site_first =
+        false;                  // run diverged lanes as hardware does instead of reporting
+    bool count_memory = false;  // also the byte counters, checked modules only
 };
 
 // What a dispatch did. Bytes only with count_memory.
@@ -50,7 +51,7 @@ struct Counters {
 
 // Worker threads and their fibers. Results do not depend on the number of workers.
 class Executor {
-public:
+  public:
     explicit Executor(int workers);  // 0: one per core
     ~Executor();
     Executor(const Executor&) = delete;
@@ -60,7 +61,7 @@ public:
     // the source line where it is known. After an error the grid's other threads are abandoned.
     Result<Counters> run(const Launch& launch);
 
-private:
+  private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };

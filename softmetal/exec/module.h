@@ -1,5 +1,6 @@
 // A kernel module in memory: the shared object of one MSL translation unit, loaded with one set of
-// function constant values. Every load is its own copy, so two specialisations do not share globals.
+// function constant values. Every load is its own copy, so two specialisations do not share
+// globals.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +15,14 @@
 namespace softmetal::exec {
 
 struct ConstantValue {
-    std::string name;      // empty: set by index
+    std::string name;  // empty: set by index
     uint32_t index = 0;
-    uint32_t type = 0;     // MTLDataType number
-    std::string bytes;     // the value
+    uint32_t type = 0;  // MTLDataType number
+    std::string bytes;  // the value
 };
 
 class Module {
-public:
+  public:
     // Loads the ELF bytes. Fails on a wrong ABI version or a constant whose type differs from the
     // module's declaration.
     static Result<std::shared_ptr<const Module>> load(std::string_view object,
@@ -40,7 +41,7 @@ public:
 
     std::string file_name(uint32_t hash) const;  // "" when unknown
 
-private:
+  private:
     struct Loaded;
     explicit Module(std::unique_ptr<Loaded> loaded);
     std::unique_ptr<Loaded> loaded_;

@@ -1,4 +1,5 @@
-// MSL source in, loadable kernel modules out: what the `mslc` command and newLibraryWithSource share.
+// MSL source in, loadable kernel modules out: what the `mslc` command and newLibraryWithSource
+// share.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +16,8 @@ struct CompileOptions {
     std::vector<std::pair<std::string, std::string>> macros;  // name, value
     std::vector<std::filesystem::path> include_folders;       // beside the source's own
     bool fast_math = false;
-    bool strict = false;   // also refuse what Apple's compiler refuses
-    bool checked = true;   // build the checked module beside the plain one
+    bool strict = false;  // also refuse what Apple's compiler refuses
+    bool checked = true;  // build the checked module beside the plain one
 };
 
 // One MSL translation unit, compiled: two shared objects made from the same source.
