@@ -1,0 +1,13 @@
+// metal-cpp asks which of Apple's systems it is built for. Metal on a desktop is what softmetal stands
+// for: with TARGET_OS_OSX metal-cpp offers MTL::CopyAllDevices and the device observers.
+#pragma once
+
+#define TARGET_OS_MAC 1
+#define TARGET_OS_OSX 1
+#define TARGET_OS_IPHONE 0
+#define TARGET_OS_IOS 0
+#define TARGET_OS_TV 0
+#define TARGET_OS_WATCH 0
+#define TARGET_OS_VISION 0
+#define TARGET_OS_SIMULATOR 0
+#define TARGET_OS_MACCATALYST 0

@@ -1,0 +1,6 @@
+// Named by MTL::Resource::setOwner. softmetal has no tasks to hand memory to.
+#pragma once
+
+typedef int kern_return_t;
+typedef unsigned int mach_port_t;
+typedef mach_port_t task_id_token_t;

@@ -1,0 +1,3 @@
+// The one file of a program that gives metal-cpp its definitions.
+#define NS_PRIVATE_IMPLEMENTATION
+#include <Foundation/Foundation.hpp>
