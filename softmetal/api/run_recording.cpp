@@ -1,0 +1,159 @@
+#include "softmetal/api/run_recording.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <span>
+#include <variant>
+
+#include "softmetal/api/command_error.h"
+#include "softmetal/api/kernel_code.h"
+
+namespace softmetal::api {
+namespace {
+
+class Runner {
+  public:
+    Runner(Recording& recording, const RunSettings& settings)
+        : recording_(recording), settings_(settings) {}
+
+    std::optional<Failure> run() {
+        for (auto& command : recording_.commands) {
+            std::visit([&](auto& one) { step(one); }, command);
+        }
+        return std::move(failure_);
+    }
+
+  private:
+    void step(const BeginEncoder& begin) {
+        if (!failure_) encoder_ = static_cast<int>(begin.encoder);
+    }
+    void step(const EndEncoder&) {
+        if (!failure_) encoder_ = -1;
+    }
+
+    void step(Dispatch& dispatch) {
+        if (failure_) return;
+        if (!recording_.retains && finds_released(dispatch)) return;
+        auto& launch = dispatch.launch;
+        if (dispatch.indirect && !read_grid(dispatch)) return;
+        if (launch.threads.x == 0 || launch.threads.y == 0 || launch.threads.z == 0) return;
+        launch.memory =
+            std::span(recording_.ranges)
+                .subspan(dispatch.ranges_begin, dispatch.ranges_end - dispatch.ranges_begin);
+        launch.order_seed = settings_.order_seed;
+        launch.serve_lowest_site_first = settings_.serve_lowest_site_first;
+        launch.count_memory = settings_.count_memory && recording_.checked;
+        const auto counters = settings_.executor->run(launch);
+        if (!counters) return stop(kErrorPageFault, counters.error());
+        dispatch.tally->add(*counters);
+    }
+
+    bool finds_released(const Dispatch& dispatch) {
+        for (auto i = dispatch.bindings_begin; i < dispatch.bindings_end; ++i) {
+            const auto& binding = recording_.bindings[i];
+            if (binding.memory == nullptr || !binding.memory->released) continue;
+            stop(kErrorInvalidResource,
+                 fmt::format(
+                     "kernel '{}': {}, bound to buffer({}) '{}', was released before the kernel "
+                     "ran, and the command buffer does not retain references",
+                     dispatch.code->name(), binding.memory->described(), binding.index,
+                     binding.name));
+            return true;
+        }
+        return false;
+    }
+
+    // False after a failure.
+    bool read_grid(Dispatch& dispatch) {
+        const auto& from = *dispatch.indirect;
+        if (!usable(*from.memory, "dispatchThreadgroups with an indirect buffer")) return false;
+        uint32_t groups[3];
+        std::memcpy(groups, from.memory->device() + from.offset, sizeof groups);
+        const auto& each = dispatch.launch.threads_per_threadgroup;
+        const uint64_t threads[3] = {uint64_t{groups[0]} * each.x, uint64_t{groups[1]} * each.y,
+                                     uint64_t{groups[2]} * each.z};
+        for (const uint64_t count : threads) {
+            if (count <= ~uint32_t{0}) continue;
+            stop(kErrorInvalidResource,
+                 fmt::format(
+                     "kernel '{}': the indirect buffer holds {}x{}x{} threadgroups, and the grid "
+                     "may have {} threads along an axis",
+                     dispatch.code->name(), groups[0], groups[1], groups[2], ~uint32_t{0}));
+            return false;
+        }
+        dispatch.launch.threads = {static_cast<uint32_t>(threads[0]),
+                                   static_cast<uint32_t>(threads[1]),
+                                   static_cast<uint32_t>(threads[2])};
+        return true;
+    }
+
+    void step(const CopyBuffer& copy) {
+        if (failure_ || !usable(*copy.from, "a blit copy") || !usable(*copy.to, "a blit copy"))
+            return;
+        std::memmove(copy.to->device() + copy.to_offset, copy.from->device() + copy.from_offset,
+                     copy.bytes);
+    }
+    void step(const FillBuffer& fill) {
+        if (failure_ || !usable(*fill.memory, "a blit fill")) return;
+        std::memset(fill.memory->device() + fill.offset, fill.value, fill.bytes);
+    }
+    void step(const SynchronizeBuffer& sync) {
+        if (failure_ || !usable(*sync.device, "synchronizeResource")) return;
+        std::memcpy(sync.host->device(), sync.device->device(), sync.device->length());
+    }
+
+    bool usable(const Allocation& memory, const char* what) {
+        if (recording_.retains || !memory.released) return true;
+        stop(kErrorInvalidResource,
+             fmt::format(
+                 "{}: {} was released before the command ran, and the command buffer does not "
+                 "retain references",
+                 what, memory.described()));
+        return false;
+    }
+
+    // Commands of a queue run one after the other, each to its end: nothing is left to wait for.
+    void step(const MemoryBarrier&) {}
+    void step(const UpdateFence&) {}
+    void step(const WaitForFence&) {}
+
+    void step(const SignalEvent& signal) { signal.event->set(signal.value); }
+    void step(const WaitForEvent& wait) {
+        if (!failure_) wait.event->wait(wait.value);
+    }
+
+    void step(const PushDebugGroup&) {}
+    void step(const PopDebugGroup&) {}
+    void step(const DebugSignpost&) {}
+
+    void stop(int64_t code, std::string message) {
+        failure_ = Failure{.code = code, .message = std::move(message), .encoder = encoder_};
+    }
+
+    Recording& recording_;
+    const RunSettings& settings_;
+    std::optional<Failure> failure_;
+    int encoder_ = -1;
+};
+
+}  // namespace
+
+void KernelTally::add(const exec::Counters& run) {
+    const auto lock = MutexLock(mutex);
+    counters.dispatches += run.dispatches;
+    counters.threads += run.threads;
+    counters.barriers += run.barriers;
+    counters.read_bytes += run.read_bytes;
+    counters.read_distinct_bytes += run.read_distinct_bytes;
+    counters.read_distinct_in_simdgroup_bytes += run.read_distinct_in_simdgroup_bytes;
+    counters.written_bytes += run.written_bytes;
+    counters.written_distinct_bytes += run.written_distinct_bytes;
+    counters.written_distinct_in_simdgroup_bytes += run.written_distinct_in_simdgroup_bytes;
+}
+
+std::optional<Failure> run(Recording& recording, const RunSettings& settings) {
+    return Runner(recording, settings).run();
+}
+
+}  // namespace softmetal::api

@@ -1,0 +1,65 @@
+#include "softmetal/api/serial_thread.h"
+
+#include <utility>
+
+#include "softmetal/objc/object.h"
+
+namespace softmetal::api {
+namespace {
+
+thread_local bool on_serial_thread = false;
+
+}  // namespace
+
+SerialThread::SerialThread() : state_(std::make_shared<State>()) {}
+
+SerialThread::~SerialThread() {
+    std::thread thread;
+    {
+        const auto lock = MutexLock(mutex_);
+        thread = std::move(thread_);
+    }
+    if (!thread.joinable()) return;
+    {
+        const auto lock = MutexLock(state_->mutex);
+        state_->ends = true;
+    }
+    state_->changed.notify_one();
+    if (thread.get_id() == std::this_thread::get_id()) {
+        thread.detach();
+    } else {
+        thread.join();  // without a lock: a last task may still add another
+    }
+}
+
+void SerialThread::add(std::function<void()> task) {
+    {
+        const auto lock = MutexLock(state_->mutex);
+        state_->tasks.push_back(std::move(task));
+    }
+    state_->changed.notify_one();
+    const auto lock = MutexLock(mutex_);
+    if (std::exchange(started_, true)) return;
+    thread_ = std::thread([state = state_] { run(*state); });
+}
+
+bool SerialThread::is_current() { return on_serial_thread; }
+
+void SerialThread::run(State& state) {
+    on_serial_thread = true;
+    for (;;) {
+        std::function<void()> task;
+        {
+            auto lock = MutexLock(state.mutex);
+            while (state.tasks.empty() && !state.ends) state.changed.wait(lock);
+            if (state.tasks.empty()) return;
+            task = std::move(state.tasks.front());
+            state.tasks.pop_front();
+        }
+        const auto pool = objc::AutoreleaseScope();
+        task();
+        task = nullptr;  // what it held ends within the pool's life
+    }
+}
+
+}  // namespace softmetal::api
