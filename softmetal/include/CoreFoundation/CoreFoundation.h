@@ -2,8 +2,7 @@
 #pragma once
 
 #include <TargetConditionals.h>
-#include <float.h>  // Apple's header brings these along, and metal-cpp counts on INFINITY
-#include <math.h>
+#include <math.h>  // Apple's header brings it along, and metal-cpp counts on INFINITY
 #include <stdint.h>
 
 typedef double CFTimeInterval;
