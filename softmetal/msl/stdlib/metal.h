@@ -1,0 +1,24 @@
+// The stand-in for <metal_stdlib>, Metal 3.1: one source for every target. It stands in front of
+// every translated MSL file, as a precompiled header. It includes nothing but exec/abi.h and
+// itself, since GPUs have neither libc nor libstdc++.
+#pragma once
+
+#include "softmetal/exec/abi.h"
+#include "softmetal/msl/stdlib/macros.h"
+#include "softmetal/msl/stdlib/types/scalar.h"
+// In this order: each may use what stands above it.
+#include "softmetal/msl/stdlib/math/exact.h"
+#include "softmetal/msl/stdlib/simd/barrier.h"
+#include "softmetal/msl/stdlib/simd/lanes_cpu.h"
+#include "softmetal/msl/stdlib/simd/operations.h"
+#include "softmetal/msl/stdlib/simd/simdgroup.h"
+#include "softmetal/msl/stdlib/simd/site.h"
+#include "softmetal/msl/stdlib/types/array.h"
+#include "softmetal/msl/stdlib/types/limits.h"
+#include "softmetal/msl/stdlib/types/native.h"
+#include "softmetal/msl/stdlib/types/packed.h"
+#include "softmetal/msl/stdlib/types/shape.h"
+#include "softmetal/msl/stdlib/types/swizzle.h"
+#include "softmetal/msl/stdlib/types/traits.h"
+#include "softmetal/msl/stdlib/types/vec.h"
+#include "softmetal/msl/stdlib/types/vec_names.h"

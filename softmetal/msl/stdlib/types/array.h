@@ -1,0 +1,64 @@
+// metal::array, as_type, and the pieces of <utility> that kernels use.
+#pragma once
+
+namespace metal {
+
+template <class T, size_t N>
+struct array {
+    T __elems[N > 0 ? N : 1];
+
+    typedef T value_type;
+    SM_FN constexpr size_t size() const { return N; }
+    SM_FN constexpr size_t max_size() const { return N; }
+    SM_FN constexpr bool empty() const { return N == 0; }
+    SM_FN constexpr T& operator[](size_t i) { return __elems[i]; }
+    SM_FN constexpr const T& operator[](size_t i) const { return __elems[i]; }
+    SM_FN constexpr T* data() { return __elems; }
+    SM_FN constexpr const T* data() const { return __elems; }
+    SM_FN constexpr T* begin() { return __elems; }
+    SM_FN constexpr T* end() { return __elems + N; }
+    SM_FN constexpr const T* begin() const { return __elems; }
+    SM_FN constexpr const T* end() const { return __elems + N; }
+    SM_FN constexpr T& front() { return __elems[0]; }
+    SM_FN constexpr const T& front() const { return __elems[0]; }
+    SM_FN constexpr T& back() { return __elems[N - 1]; }
+    SM_FN constexpr const T& back() const { return __elems[N - 1]; }
+    SM_FN constexpr void fill(const T& value) {
+        for (size_t i = 0; i < N; i++) __elems[i] = value;
+    }
+};
+template <class T, class... U>
+array(T, U...) -> array<T, 1 + sizeof...(U)>;
+template <size_t I, class T, size_t N>
+SM_FN constexpr T& get(array<T, N>& a) {
+    return a.__elems[I];
+}
+template <size_t I, class T, size_t N>
+SM_FN constexpr const T& get(const array<T, N>& a) {
+    return a.__elems[I];
+}
+
+template <class A, class B>
+struct pair {
+    A first;
+    B second;
+};
+template <class A, class B>
+pair(A, B) -> pair<A, B>;
+template <class A, class B>
+SM_FN constexpr pair<A, B> make_pair(A a, B b) {
+    return {a, b};
+}
+
+}  // namespace metal
+
+// The same bits under another type of the same size. MSL has it as a keyword: it is found
+// everywhere.
+template <class To, class From>
+SM_FN constexpr To as_type(const From& from) {
+    static_assert(sizeof(To) == sizeof(From), "as_type needs two types of the same size");
+    return __builtin_bit_cast(To, from);
+}
+namespace metal {
+using ::as_type;
+}
