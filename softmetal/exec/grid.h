@@ -2,10 +2,13 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "softmetal/base/result.h"
 #include "softmetal/exec/abi.h"
@@ -37,12 +40,18 @@ struct Launch {
     std::span<const MemoryRange> memory;
     Checks checks = Checks::Off;
     uint64_t order_seed = 0;  // 0: threadgroups in ascending order
-    bool serve_lowest_site_first =
-        false;                  // run diverged lanes as hardware does instead of reporting
+    // Lanes that wait at different places go on in turns, the lowest source position first, as on
+    // hardware, instead of being reported.
+    bool serve_lowest_site_first = false;
     bool count_memory = false;  // also the byte counters, checked modules only
+    // Asked before each threadgroup: true makes the run end with an error.
+    const std::atomic<bool>* abandon = nullptr;
+    // Receives what kernels log, on worker threads; empty: standard error.
+    std::function<void(std::string_view)> log;
 };
 
-// What a dispatch did. Bytes only with count_memory.
+// What a dispatch did. A barrier counts once for each threadgroup that passes it. Bytes only with
+// count_memory.
 struct Counters {
     uint64_t dispatches = 0, threads = 0, barriers = 0;
     uint64_t read_bytes = 0, read_distinct_bytes = 0, read_distinct_in_simdgroup_bytes = 0;

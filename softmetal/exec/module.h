@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,8 +42,17 @@ class Module {
 
     std::string file_name(uint32_t hash) const;  // "" when unknown
 
+    // What the module occupies in memory. Nothing of it may be written by a kernel.
+    struct Segment {
+        const char* begin = nullptr;
+        uint64_t bytes = 0;
+        bool is_code = false;
+    };
+    std::span<const Segment> segments() const;
+
   private:
     struct Loaded;
+    static Limits ask_limits(const sm_module& table, const sm_kernel& kernel);
     explicit Module(std::unique_ptr<Loaded> loaded);
     std::unique_ptr<Loaded> loaded_;
 };

@@ -1,0 +1,45 @@
+// The functions that kernel modules call while they run. sm_load_function_constant is in
+// module.cpp.
+#include <cstdio>
+#include <cstdlib>
+
+#include "softmetal/exec/worker.h"
+
+namespace {
+
+using softmetal::exec::Worker;
+
+// A module calls these only from its kernels, and kernels run only on workers.
+Worker& worker() { return *Worker::running(); }
+
+}  // namespace
+
+extern "C" {
+
+const sm_thread* sm_current_thread() { return worker().current_thread(); }
+
+void sm_threadgroup_barrier(sm_site site, sm_u32) { worker().threadgroup_barrier(site); }
+
+void sm_simdgroup_barrier(sm_site site, sm_u32) {
+    worker().simd_exchange(site, nullptr, 0, nullptr);
+}
+
+const sm_lanes* sm_simd_exchange(sm_site site, const void* value, sm_u32 bytes,
+                                 sm_combine combine) {
+    return worker().simd_exchange(site, value, bytes, combine);
+}
+
+const sm_lanes* sm_quad_exchange(sm_site site, const void* value, sm_u32 bytes,
+                                 sm_combine combine) {
+    return worker().quad_exchange(site, value, bytes, combine);
+}
+
+void* sm_threadgroup_storage(const sm_threadgroup_variable* variable) {
+    return worker().threadgroup_storage(*variable);
+}
+
+void sm_log(const char* text) { worker().log(text); }
+
+void sm_access(const void*, sm_u64, sm_u32, sm_site) {}
+
+}  // extern "C"

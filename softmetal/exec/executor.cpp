@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "softmetal/exec/grid.h"
+#include "softmetal/exec/worker.h"
+
+namespace softmetal::exec {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Nanoseconds = std::chrono::duration<double, std::nano>;
+
+// Less work than this is done by the calling thread alone: waking another takes as long.
+constexpr auto kWorthWaking = Nanoseconds(30'000);
+// How long a worker keeps a stretch of threadgroups before it asks for the next.
+constexpr auto kChunk = Nanoseconds(50'000);
+
+// One run: threadgroups are claimed in chunks by whoever is free.
+struct Job {
+    const GridPlan& plan;
+    uint64_t chunk = 1;
+    std::atomic<uint64_t> next = 0;
+    std::atomic<bool> has_failed = false;
+    std::mutex mutex;  // guards the rest
+    std::condition_variable left;
+    int helpers = 0;
+    uint64_t barriers = 0;
+    uint64_t failed_at = ~uint64_t{0};
+    std::string error;
+
+    explicit Job(const GridPlan& grid) : plan(grid) {}
+
+    bool has_work() const {
+        return !has_failed.load(std::memory_order_relaxed) &&
+               next.load(std::memory_order_relaxed) < plan.group_count();
+    }
+
+    void fail_at(uint64_t position, std::string why) {
+        has_failed = true;
+        const auto lock = std::lock_guard(mutex);
+        if (position >= failed_at) return;
+        failed_at = position;
+        error = std::move(why);
+    }
+
+    // Works until nothing is left.
+    void work() {
+        Worker& worker = Worker::of_this_thread();
+        if (!worker.begin(plan)) return fail_at(0, worker.error());
+        const uint64_t count = plan.group_count();
+        while (has_work()) {
+            const uint64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
+            const uint64_t end = std::min(begin + chunk, count);
+            for (uint64_t position = begin; position < end; ++position) {
+                if (has_failed.load(std::memory_order_relaxed)) break;
+                const auto* abandon = plan.launch.abandon;
+                if (abandon != nullptr && abandon->load(std::memory_order_relaxed)) {
+                    fail_at(position, "abandoned before its end");
+                } else if (!worker.run_threadgroup(plan.order.at(position))) {
+                    fail_at(position, worker.error());
+                }
+            }
+        }
+        worker.end();
+        const auto lock = std::lock_guard(mutex);
+        barriers += worker.barriers();
+    }
+};
+
+}  // namespace
+
+struct Executor::Impl {
+    std::mutex mutex;
+    std::condition_variable work_came;
+    std::deque<Job*> jobs;  // that helpers may join
+    bool is_stopping = false;
+    // Nanoseconds a thread of a kernel took lately, to judge what a run will cost.
+    std::unordered_map<const sm_kernel*, double> costs;
+    std::vector<std::jthread> threads;
+
+    explicit Impl(int workers) {
+        for (int i = 1; i < workers; ++i) threads.emplace_back([this] { help(); });
+    }
+    ~Impl() {
+        {
+            const auto lock = std::lock_guard(mutex);
+            is_stopping = true;
+        }
+        work_came.notify_all();
+    }
+
+    Job* job_with_work() {
+        const auto found = std::ranges::find_if(jobs, &Job::has_work);
+        return found == jobs.end() ? nullptr : *found;
+    }
+
+    void help() {
+        auto lock = std::unique_lock(mutex);
+        for (;;) {
+            Job* job = nullptr;
+            work_came.wait(lock, [&] { return is_stopping || (job = job_with_work()); });
+            if (is_stopping) return;
+            {
+                const auto job_lock = std::lock_guard(job->mutex);
+                ++job->helpers;
+            }
+            lock.unlock();
+            job->work();
+            {
+                const auto job_lock = std::lock_guard(job->mutex);
+                if (--job->helpers == 0) job->left.notify_one();
+            }
+            lock.lock();
+        }
+    }
+
+    void run(Job& job) {
+        const sm_kernel* kernel = job.plan.launch.kernel;
+        const auto threads_in = [](Size3 size) { return double(size.x) * size.y * size.z; };
+        const double n_threads = threads_in(job.plan.launch.threads);
+        const double n_groups = static_cast<double>(job.plan.group_count());
+        const auto n_workers = static_cast<double>(threads.size() + 1);
+        bool shares = false;
+        {
+            const auto lock = std::lock_guard(mutex);
+            const auto known = costs.find(kernel);
+            // An unknown kernel counts as expensive.
+            const auto cost = Nanoseconds(known == costs.end() ? 1000 : known->second) * n_threads;
+            const double chunks = std::clamp(cost / kChunk, 1.0, n_groups);
+            job.chunk = static_cast<uint64_t>(
+                std::max(1.0, std::min(n_groups / chunks, n_groups / (4 * n_workers))));
+            shares = n_groups > 1 && cost > kWorthWaking && !threads.empty();
+            if (shares) jobs.push_back(&job);
+        }
+        if (shares) work_came.notify_all();
+
+        const auto start = Clock::now();
+        job.work();
+        const auto elapsed = Nanoseconds(Clock::now() - start);
+        double helped = 1;
+        if (shares) {
+            {
+                const auto lock = std::lock_guard(mutex);
+                std::erase(jobs, &job);
+            }
+            auto lock = std::unique_lock(job.mutex);
+            job.left.wait(lock, [&job] { return job.helpers == 0; });
+            helped = n_workers;
+        }
+        const auto lock = std::lock_guard(mutex);
+        if (costs.size() > 4096) costs.clear();  // kernels of modules long gone
+        costs[kernel] = elapsed.count() * helped / n_threads;
+    }
+};
+
+Executor::Executor(int workers)
+    : impl_(std::make_unique<Impl>(
+          workers > 0 ? workers : static_cast<int>(std::thread::hardware_concurrency()))) {}
+Executor::~Executor() = default;
+
+Result<Counters> Executor::run(const Launch& launch) {
+    const uint64_t n_threads = uint64_t{launch.threads.x} * launch.threads.y * launch.threads.z;
+    auto counters = Counters{.dispatches = 1, .threads = n_threads};
+    if (n_threads == 0) return counters;
+    const auto plan = SOFTMETAL_TRY(GridPlan::of(launch));
+    auto job = Job(plan);
+    impl_->run(job);
+    if (!job.error.empty()) return fail(std::move(job.error));
+    counters.barriers = job.barriers;
+    return counters;
+}
+
+}  // namespace softmetal::exec

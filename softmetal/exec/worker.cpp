@@ -1,0 +1,444 @@
+#include "softmetal/exec/worker.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "softmetal/exec/float_modes.h"
+
+namespace softmetal::exec {
+namespace {
+
+// Between the arrays of a threadgroup, so that a short overrun does not silently meet a neighbour.
+constexpr uint64_t kArenaGap = 256;
+constexpr uint64_t kArenaAlignment = 64;
+// What threadgroup memory holds at the start of a checked threadgroup: NaN as any float type, -1 as
+// an integer, so that nothing works by relying on zeros.
+constexpr int kUnspecified = 0xff;
+
+uint64_t round_up(uint64_t value, uint64_t alignment) {
+    return (value + alignment - 1) / alignment * alignment;
+}
+
+void* map(uint64_t bytes) {
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? nullptr : memory;
+}
+
+// memcpy, with a constant size for the sizes that occur.
+void copy_value(sm_u8* to, const void* from, uint32_t bytes) {
+    switch (bytes) {
+        case 0:
+            return;
+        case 1:
+            std::memcpy(to, from, 1);
+            return;
+        case 2:
+            std::memcpy(to, from, 2);
+            return;
+        case 4:
+            std::memcpy(to, from, 4);
+            return;
+        case 8:
+            std::memcpy(to, from, 8);
+            return;
+        case 16:
+            std::memcpy(to, from, 16);
+            return;
+        default:
+            std::memcpy(to, from, bytes);
+            return;
+    }
+}
+
+uint32_t lowest_bits(uint32_t count) {
+    return count >= 32 ? ~uint32_t{0} : (uint32_t{1} << count) - 1;
+}
+
+uint32_t quad_mask(uint32_t lane) { return uint32_t{0xf} << (lane & ~uint32_t{3}); }
+
+}  // namespace
+
+constinit thread_local Worker* Worker::running_ = nullptr;
+
+Result<GridPlan> GridPlan::of(const Launch& launch) {
+    const Size3 threads = launch.threads, group = launch.threads_per_threadgroup;
+    const uint64_t in_group = uint64_t{group.x} * group.y * group.z;
+    if (in_group == 0 || in_group > kMaxThreads) {
+        return fail("kernel '" + std::string(launch.kernel->name) + "': a threadgroup of " +
+                    std::to_string(group.x) + " x " + std::to_string(group.y) + " x " +
+                    std::to_string(group.z) + " threads, allowed are 1 to " +
+                    std::to_string(kMaxThreads));
+    }
+    const auto groups = Size3{.x = (threads.x + group.x - 1) / group.x,
+                              .y = (threads.y + group.y - 1) / group.y,
+                              .z = (threads.z + group.z - 1) / group.z};
+    uint64_t arena = launch.module->limits(*launch.kernel).static_threadgroup_bytes;
+    for (const uint32_t bytes : launch.threadgroup_bytes) arena += bytes;
+    const auto& table = launch.module->table();
+    const auto variables =
+        static_cast<uint64_t>(table.threadgroup_variables_end - table.threadgroup_variables_begin);
+    arena += (kArenaGap + kArenaAlignment) * (SM_MAX_THREADGROUP + variables + 1);
+    return GridPlan{
+        .launch = launch,
+        .groups = groups,
+        .order = GroupOrder(uint64_t{groups.x} * groups.y * groups.z, launch.order_seed),
+        .threadgroup_arena_bytes = arena};
+}
+
+Worker& Worker::of_this_thread() {
+    static thread_local const std::unique_ptr<Worker> worker(new Worker);
+    return *worker;
+}
+
+Worker::Worker() : main_(fiber_of_this_thread()), pool_(&Worker::fiber_function, this) {}
+
+Worker::~Worker() {
+    if (view_ != nullptr) munmap(view_, sizeof(KernelView));
+    if (arena_ != nullptr) munmap(arena_, arena_bytes_);
+}
+
+bool Worker::begin(const GridPlan& plan) {
+    plan_ = &plan;
+    entry_ = plan.launch.kernel->entry;
+    error_.clear();
+    barriers_ = 0;
+    serves_in_turns_ = plan.launch.serve_lowest_site_first;
+    if (serves_in_turns_) pending_.resize(GridPlan::kMaxThreads);
+    if (view_ == nullptr) view_ = static_cast<KernelView*>(map(sizeof(KernelView)));
+    if (arena_bytes_ < plan.threadgroup_arena_bytes) {
+        if (arena_ != nullptr) munmap(arena_, arena_bytes_);
+        arena_bytes_ = round_up(plan.threadgroup_arena_bytes, 1 << 16);
+        arena_ = static_cast<char*>(map(arena_bytes_));
+        if (arena_ == nullptr) arena_bytes_ = 0;
+    }
+    if (view_ == nullptr || arena_ == nullptr) {
+        error_ = "out of memory for threadgroups";
+        return false;
+    }
+
+    arena_used_ = 0;
+    variables_.clear();
+    std::ranges::copy(plan.launch.buffers, view_->arguments.buffers);
+    for (size_t i = 0; i < SM_MAX_THREADGROUP; ++i) {
+        const uint64_t bytes = plan.launch.threadgroup_bytes[i];
+        view_->arguments.threadgroup[i] = bytes == 0 ? nullptr : place(bytes, kArenaAlignment);
+    }
+    const auto& launch = plan.launch;
+    const auto vector = [](Size3 size) { return sm_u32x3{size.x, size.y, size.z}; };
+    const uint32_t full = launch.threads_per_threadgroup.x * launch.threads_per_threadgroup.y *
+                          launch.threads_per_threadgroup.z;
+    view_->group = {.dispatch_threads_per_threadgroup = vector(launch.threads_per_threadgroup),
+                    .threads_per_grid = vector(launch.threads),
+                    .threadgroups_per_grid = vector(plan.groups),
+                    .dispatch_simdgroups_per_threadgroup = (full + 31) / 32,
+                    .dispatch_quadgroups_per_threadgroup = (full + 3) / 4};
+    laid_out_ = {};
+    running_ = this;
+    callers_float_modes_ = float_modes();
+    set_float_modes(kDefaultFloatModes);
+    return true;
+}
+
+void Worker::end() {
+    set_float_modes(callers_float_modes_);
+    running_ = nullptr;
+    plan_ = nullptr;
+}
+
+// ---- One threadgroup ----------------------------------------------------------------------------
+
+bool Worker::run_threadgroup(uint64_t index) {
+    prepare_group(index);
+    Fiber* first = pool_.take();
+    if (first == nullptr) {
+        error_ = "out of memory for the stacks of threads";
+        return false;
+    }
+    fiber_ = first;
+    switch_fiber(main_, *first);
+    if (error_.empty()) return true;
+    pool_.renew();
+    return false;
+}
+
+void Worker::prepare_group(uint64_t index) {
+    const auto& launch = plan_->launch;
+    const Size3 full = launch.threads_per_threadgroup, groups = plan_->groups;
+    const auto position = sm_u32x3{static_cast<uint32_t>(index % groups.x),
+                                   static_cast<uint32_t>(index / groups.x % groups.y),
+                                   static_cast<uint32_t>(index / groups.x / groups.y)};
+    origin_ = {position.x * full.x, position.y * full.y, position.z * full.z};
+    const auto size = sm_u32x3{std::min(full.x, launch.threads.x - origin_.x),
+                               std::min(full.y, launch.threads.y - origin_.y),
+                               std::min(full.z, launch.threads.z - origin_.z)};
+    if (size.x != laid_out_.x || size.y != laid_out_.y || size.z != laid_out_.z) {
+        lay_out_threads(size);
+    }
+    view_->group.threadgroup_position_in_grid = position;
+
+    const uint32_t salt = plan_->order.salt(index);
+    rotation_ = static_cast<int>(salt % 32);
+    alive_ = thread_count_;
+    barrier_waiting_ = 0;
+    barrier_is_mixed_ = false;
+    const uint32_t groups_here = view_->group.simdgroups_per_threadgroup;
+    runnable_ = lowest_bits(groups_here);
+    for (uint32_t i = 0; i < groups_here; ++i) {
+        auto& group = simds_[i];
+        group.alive = group.fresh = lowest_bits(thread_count_ - i * SM_SIMD_WIDTH);
+    }
+    simd_ = &simds_[first_of(runnable_)];
+    if (launch.checks != Checks::Off) std::memset(arena_, kUnspecified, arena_used_);
+}
+
+void Worker::lay_out_threads(sm_u32x3 size) {
+    laid_out_ = size;
+    thread_count_ = size.x * size.y * size.z;
+    uint32_t index = 0;
+    for (uint32_t z = 0; z < size.z; ++z) {
+        for (uint32_t y = 0; y < size.y; ++y) {
+            for (uint32_t x = 0; x < size.x; ++x, ++index) {
+                auto& thread = view_->threads[index];
+                thread.group = &view_->group;
+                thread.position_in_threadgroup = {x, y, z};
+                thread.index_in_threadgroup = index;
+            }
+        }
+    }
+    view_->group.threads_per_threadgroup = size;
+    view_->group.simdgroups_per_threadgroup = (thread_count_ + 31) / 32;
+    view_->group.quadgroups_per_threadgroup = (thread_count_ + 3) / 4;
+    for (uint32_t i = 0; i < view_->group.simdgroups_per_threadgroup; ++i) {
+        simds_[i] = SimdGroup{.first_thread = i * SM_SIMD_WIDTH};
+    }
+}
+
+// ---- Scheduling
+// -----------------------------------------------------------------------------------
+
+// What every fiber does, again and again, until its worker ends: start threads, and when one of
+// them had to wait, finish it later.
+void Worker::run_threads() {
+    Fiber* const self = fiber_;
+    for (;;) {
+        run_fresh_lanes();
+        Fiber* const next = choose();
+        if (next == nullptr) continue;
+        pool_.give_back(self);
+        fiber_ = next;
+        switch_fiber(*self, *next);
+    }
+}
+
+void Worker::run_fresh_lanes() {
+    while (simd_->fresh != 0) {
+        const uint32_t lane = first_of(simd_->fresh);
+        simd_->fresh &= ~(uint32_t{1} << lane);
+        thread_ = simd_->first_thread + lane;
+        auto& thread = view_->threads[thread_];
+        thread.position_in_grid = {origin_.x + thread.position_in_threadgroup.x,
+                                   origin_.y + thread.position_in_threadgroup.y,
+                                   origin_.z + thread.position_in_threadgroup.z};
+        entry_(&thread, &view_->arguments);
+        finish_thread();
+    }
+}
+
+// The running thread returned. Those that waited for it may go on.
+void Worker::finish_thread() {
+    SimdGroup& group = *simd_;
+    const uint32_t index = group.first_thread / SM_SIMD_WIDTH;
+    group.alive &= ~(uint32_t{1} << lane());
+    --alive_;
+    if (group.simd.waiting != 0 && group.simd.waiting == group.alive && !group.simd.is_mixed) {
+        complete(group.simd, view_->simd_lanes[index][group.simd.parity], group.simd.waiting);
+    }
+    if (group.quad_waiting != 0) {
+        auto& quad = group.quads[lane() / 4];
+        if (quad.waiting != 0 && quad.waiting == (group.alive & quad_mask(lane())) &&
+            !quad.is_mixed) {
+            complete(quad, view_->quad_lanes[index][lane() / 4][quad.parity], group.quad_waiting);
+        }
+    }
+    if (barrier_waiting_ != 0 && barrier_waiting_ == alive_ && !barrier_is_mixed_) {
+        complete_barrier();
+    }
+}
+
+// Who goes on: a lane that waited (its fiber), nobody yet (null: simd_ has fresh lanes to start),
+// or this OS thread itself, because the threadgroup is done or has failed.
+Fiber* Worker::choose() {
+    for (;;) {
+        if (!error_.empty()) return &main_;
+        SimdGroup& group = *simd_;
+        if (group.ready != 0) {
+            const uint32_t lane = first_of(group.ready);
+            group.ready &= ~(uint32_t{1} << lane);
+            thread_ = group.first_thread + lane;
+            return fiber_of_[thread_];
+        }
+        if (group.fresh != 0) return nullptr;
+        if ((group.simd.waiting | group.quad_waiting | group.served_waiting) != 0) {
+            if (!resolve_simdgroup()) return &main_;
+            continue;
+        }
+        runnable_ &= ~(uint32_t{1} << group.first_thread / SM_SIMD_WIDTH);
+        if (runnable_ == 0) {
+            if (alive_ == 0 || !resolve_barrier()) return &main_;
+        }
+        simd_ = &simds_[first_of(runnable_)];
+    }
+}
+
+// The running thread waits. Returns when it may go on.
+void Worker::block() {
+    Fiber* const self = fiber_;
+    fiber_of_[thread_] = self;
+    Fiber* next = choose();
+    if (next == nullptr) {
+        next = pool_.take();
+        if (next == nullptr) {
+            error_ = "out of memory for the stacks of threads";
+            next = &main_;
+        }
+    }
+    if (next == self) return;
+    fiber_ = next;
+    switch_fiber(*self, *next);
+}
+
+// ---- Meeting points
+// ---------------------------------------------------------------------------------
+
+void Worker::threadgroup_barrier(sm_site site) {
+    if (barrier_waiting_ == 0) {
+        barrier_site_ = site;
+    } else if (site != barrier_site_) {
+        barrier_is_mixed_ = true;
+    }
+    site_of_[thread_] = site;
+    simd_->at_barrier |= uint32_t{1} << lane();
+    ++barrier_waiting_;
+    if (barrier_waiting_ == alive_ && !barrier_is_mixed_ && complete_barrier()) {
+        simd_->ready &= ~(uint32_t{1} << lane());
+        return;
+    }
+    block();
+}
+
+bool Worker::complete_barrier() {
+    if (alive_ != thread_count_ && plan_->launch.checks != Checks::Off) {
+        report_returned_thread();
+        return false;
+    }
+    ++barriers_;
+    barrier_waiting_ = 0;
+    const uint32_t groups = view_->group.simdgroups_per_threadgroup;
+    for (uint32_t i = 0; i < groups; ++i) {
+        auto& group = simds_[i];
+        if (group.at_barrier == 0) continue;
+        group.ready = group.at_barrier;
+        group.at_barrier = 0;
+        runnable_ |= uint32_t{1} << i;
+    }
+    return true;
+}
+
+const sm_lanes* Worker::simd_exchange(sm_site site, const void* value, uint32_t bytes,
+                                      sm_combine combine) {
+    if (serves_in_turns_) return exchange_served(site, value, bytes, combine, Scope::Simdgroup);
+    const uint32_t group = thread_ / SM_SIMD_WIDTH;
+    return exchange(simd_->simd, view_->simd_lanes[group], simd_->alive, simd_->simd.waiting, site,
+                    value, bytes, combine);
+}
+
+const sm_lanes* Worker::quad_exchange(sm_site site, const void* value, uint32_t bytes,
+                                      sm_combine combine) {
+    if (serves_in_turns_) return exchange_served(site, value, bytes, combine, Scope::Quad);
+    const uint32_t group = thread_ / SM_SIMD_WIDTH, quad = lane() / 4;
+    return exchange(simd_->quads[quad], view_->quad_lanes[group][quad],
+                    simd_->alive & quad_mask(lane()), simd_->quad_waiting, site, value, bytes,
+                    combine);
+}
+
+// `members` are the lanes that must come; `waiting` is the SIMD group's set of lanes that wait for
+// this kind of meeting.
+inline const sm_lanes* Worker::exchange(Rendezvous& meeting, std::array<sm_lanes, 2>& lanes,
+                                        uint32_t members, uint32_t& waiting, sm_site site,
+                                        const void* value, uint32_t bytes, sm_combine combine) {
+    sm_lanes& meet = lanes[meeting.parity];
+    const uint32_t bit = uint32_t{1} << lane();
+    if (meeting.waiting == 0) {
+        meeting.site = site;
+        meeting.combine = combine;
+        meeting.bytes = bytes;
+    } else if (meeting.site != site || meeting.combine != combine || meeting.bytes != bytes) {
+        // One source position can hold two calls: a macro, or two instances of a template.
+        meeting.is_mixed = true;
+    }
+    if (!meeting.is_mixed) copy_value(meet.value + lane() * bytes, value, bytes);
+    meeting.waiting |= bit;
+    waiting |= bit;
+    if (meeting.waiting == members && !meeting.is_mixed) {
+        complete(meeting, meet, waiting);
+        simd_->ready &= ~bit;
+        return &meet;
+    }
+    site_of_[thread_] = site;
+    block();
+    return &meet;
+}
+
+inline void Worker::complete(Rendezvous& meeting, sm_lanes& lanes, uint32_t& waiting) {
+    const uint32_t active = meeting.waiting;
+    lanes.active = active;
+    lanes.bytes = meeting.bytes;
+    for (uint32_t absent = ~active; absent != 0; absent &= absent - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(absent));
+        std::memset(lanes.value + lane * meeting.bytes, 0, meeting.bytes);
+    }
+    if (meeting.combine != nullptr) meeting.combine(&lanes);
+    meeting.waiting = 0;
+    meeting.parity ^= 1;
+    waiting &= ~active;
+    simd_->ready |= active;
+}
+
+// ---- Memory
+// -----------------------------------------------------------------------------------------
+
+void* Worker::place(uint64_t bytes, uint64_t alignment) {
+    const uint64_t begin =
+        round_up(arena_used_ + kArenaGap, std::max<uint64_t>(alignment, kArenaAlignment));
+    if (bytes > arena_bytes_ || begin > arena_bytes_ - bytes) return nullptr;
+    arena_used_ = begin + bytes;
+    return arena_ + begin;
+}
+
+void* Worker::threadgroup_storage(const sm_threadgroup_variable& variable) {
+    for (const auto& placed : variables_) {
+        if (placed.variable == &variable) return placed.address;
+    }
+    void* const address = place(variable.bytes, variable.alignment);
+    if (address == nullptr) {
+        set_error("has no room for threadgroup variable '" + std::string(variable.name) + "'", 0);
+        leave_fiber(*fiber_, main_);
+    }
+    if (plan_->launch.checks != Checks::Off) std::memset(address, kUnspecified, variable.bytes);
+    variables_.push_back({.variable = &variable, .address = address});
+    return address;
+}
+
+void Worker::log(const char* text) const {
+    if (plan_->launch.log) {
+        plan_->launch.log(text);
+    } else {
+        std::fprintf(stderr, "%s\n", text);
+    }
+}
+
+}  // namespace softmetal::exec

@@ -1,0 +1,176 @@
+// Runs threadgroups on one OS thread: every GPU thread on a fiber, or many after one another on the
+// same fiber when they do not have to wait. Scheduling stays inside a SIMD group of 32 lanes until
+// all of them wait for a threadgroup barrier or have returned, then goes to the next SIMD group.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "softmetal/exec/abi.h"
+#include "softmetal/exec/fiber.h"
+#include "softmetal/exec/grid_plan.h"
+
+namespace softmetal::exec {
+
+// Where the lanes of a SIMD group (or of a quad) meet to exchange values. There are two buffers:
+// a lane that leaves early may already write its next value while others still read this one's.
+struct Rendezvous {
+    sm_site site = 0;
+    sm_combine combine = nullptr;
+    uint32_t bytes = 0;
+    uint32_t waiting = 0;   // lanes
+    uint32_t parity = 0;    // the buffer in use
+    bool is_mixed = false;  // not all waiting lanes stand at `site`
+};
+
+struct SimdGroup {
+    static constexpr uint32_t kQuads = SM_SIMD_WIDTH / 4;
+
+    // Sets of lanes.
+    uint32_t alive = 0;           // not returned
+    uint32_t fresh = 0;           // not started
+    uint32_t ready = 0;           // waited and may go on
+    uint32_t at_barrier = 0;      // wait for the threadgroup
+    uint32_t quad_waiting = 0;    // wait for their quad
+    uint32_t served_waiting = 0;  // wait to be served (serve_lowest_site_first)
+    uint32_t first_thread = 0;
+    Rendezvous simd;
+    std::array<Rendezvous, kQuads> quads;
+};
+
+// Everything of the executor that a kernel module reads or writes, in one stretch of memory.
+struct KernelView {
+    static constexpr uint32_t kSimdGroups = GridPlan::kMaxThreads / SM_SIMD_WIDTH;
+
+    sm_group group;
+    sm_arguments arguments;
+    std::array<sm_thread, GridPlan::kMaxThreads> threads;
+    std::array<std::array<sm_lanes, 2>, kSimdGroups> simd_lanes;
+    std::array<std::array<std::array<sm_lanes, 2>, SimdGroup::kQuads>, kSimdGroups> quad_lanes;
+    std::array<sm_lanes, GridPlan::kMaxThreads> served_lanes;  // serve_lowest_site_first: its own
+};
+
+class Worker {
+  public:
+    // Each OS thread that runs kernels has one.
+    static Worker& of_this_thread();
+    // The one that is running a kernel on this thread, or null.
+    static Worker* running() { return running_; }
+
+    ~Worker();
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
+    // begin, run_threadgroup while it returns true, end. False: error() says why.
+    bool begin(const GridPlan& plan);
+    bool run_threadgroup(uint64_t index);
+    void end();
+
+    const std::string& error() const { return error_; }
+    uint64_t barriers() const { return barriers_; }
+
+    // What the sm_* functions do for the running thread.
+    const sm_thread* current_thread() const { return &view_->threads[thread_]; }
+    void threadgroup_barrier(sm_site site);
+    const sm_lanes* simd_exchange(sm_site site, const void* value, uint32_t bytes,
+                                  sm_combine combine);
+    const sm_lanes* quad_exchange(sm_site site, const void* value, uint32_t bytes,
+                                  sm_combine combine);
+    void* threadgroup_storage(const sm_threadgroup_variable& variable);
+    void log(const char* text) const;
+
+  private:
+    enum class Scope : uint8_t { Simdgroup, Quad };
+    struct Pending {  // what a lane brought to a call, when lanes are served in turns
+        sm_combine combine = nullptr;
+        uint32_t bytes = 0;
+        Scope scope = Scope::Simdgroup;
+        alignas(16) std::array<sm_u8, SM_MAX_LANE_BYTES> value;
+    };
+    struct PlacedVariable {
+        const sm_threadgroup_variable* variable;
+        void* address;
+    };
+
+    Worker();
+
+    // Scheduling, worker.cpp.
+    static void fiber_function(void* worker) { static_cast<Worker*>(worker)->run_threads(); }
+    void run_threads();
+    void run_fresh_lanes();
+    void finish_thread();
+    Fiber* choose();
+    void block();
+    void prepare_group(uint64_t index);
+    void lay_out_threads(sm_u32x3 size);
+    const sm_lanes* exchange(Rendezvous& meeting, std::array<sm_lanes, 2>& lanes, uint32_t members,
+                             uint32_t& waiting, sm_site site, const void* value, uint32_t bytes,
+                             sm_combine combine);
+    void complete(Rendezvous& meeting, sm_lanes& lanes, uint32_t& waiting);
+    bool complete_barrier();
+    void* place(uint64_t bytes, uint64_t alignment);
+
+    // Lanes that do not stand at one place, divergence.cpp. False: error_ is set.
+    bool resolve_simdgroup();
+    bool resolve_barrier();
+    const sm_lanes* exchange_served(sm_site site, const void* value, uint32_t bytes,
+                                    sm_combine combine, Scope scope);
+    void serve(SimdGroup& group, uint32_t lanes);
+    uint64_t rank(sm_site site) const;
+
+    // Reports, report.cpp.
+    void report_divergence();
+    void report_returned_thread();
+    void set_error(const std::string& what, sm_site site);           // of the running thread
+    void set_error_of_group(const std::string& what, sm_site site);  // of no thread alone
+    std::string describe_site(sm_site site) const;
+    std::string describe_threads(const std::vector<uint32_t>& threads) const;
+
+    SimdGroup& simd_of(uint32_t thread) { return simds_[thread / SM_SIMD_WIDTH]; }
+    uint32_t lane() const { return thread_ % SM_SIMD_WIDTH; }
+    // The first lane of a set, in the order that the run's seed asks for.
+    uint32_t first_of(uint32_t set) const {
+        return (static_cast<uint32_t>(std::countr_zero(std::rotr(set, rotation_))) + rotation_) %
+               32;
+    }
+
+    [[gnu::tls_model("initial-exec")]] static constinit thread_local Worker* running_;
+
+    // What the running thread touches at every call stands together.
+    SimdGroup* simd_ = nullptr;  // of the running thread
+    uint32_t thread_ = 0;        // index in its threadgroup
+    uint32_t alive_ = 0;         // threads that have not returned
+    Fiber* fiber_ = nullptr;     // the running one
+    uint32_t barrier_waiting_ = 0;
+    bool barrier_is_mixed_ = false;
+    bool serves_in_turns_ = false;
+    uint32_t runnable_ = 0;  // SIMD groups with lanes that are fresh or ready
+    int rotation_ = 0;
+    sm_site barrier_site_ = 0;
+    KernelView* view_ = nullptr;
+    std::array<Fiber*, GridPlan::kMaxThreads> fiber_of_ = {};
+    std::array<sm_site, GridPlan::kMaxThreads> site_of_ = {};
+    std::array<SimdGroup, KernelView::kSimdGroups> simds_;
+
+    const GridPlan* plan_ = nullptr;
+    Fiber main_;
+    FiberPool pool_;
+    sm_entry entry_ = nullptr;
+    sm_u32x3 origin_ = {};    // of the threadgroup, in threads
+    sm_u32x3 laid_out_ = {};  // the size that view_->threads was filled for
+    uint32_t thread_count_ = 0;
+    uint64_t barriers_ = 0;
+    uint64_t callers_float_modes_ = 0;
+    std::string error_;
+
+    char* arena_ = nullptr;
+    uint64_t arena_bytes_ = 0, arena_used_ = 0;
+    std::vector<PlacedVariable> variables_;
+    std::vector<Pending> pending_;  // by thread; empty unless lanes are served in turns
+};
+
+}  // namespace softmetal::exec

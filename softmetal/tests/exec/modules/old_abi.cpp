@@ -1,0 +1,5 @@
+// A module of another time.
+#include "hand_module.h"
+
+extern "C" __attribute__((visibility("default")))
+const sm_module softmetal_module = {.abi_version = SM_ABI_VERSION + 41, .query = &active_query};
