@@ -17,7 +17,9 @@ class Block<R(A...)> {
     using Raw = R (^)(A...);
 
     Block() = default;
-    explicit Block(Raw block) : block_(block ? Block_copy(block) : nullptr) {}
+    explicit Block(Raw block) {
+        if (block) block_ = Block_copy(block);
+    }
     Block(const Block& other) : Block(other.block_) {}
     Block(Block&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
     Block& operator=(Block other) noexcept {

@@ -1,6 +1,6 @@
-// What a class is inside the runtime. Classes are complete when they are defined: a class's table holds
-// its own methods and all it inherits, and never changes again, so that sending a message is one look
-// into a hash table without any lock.
+// What a class is inside the runtime. Classes are complete when they are defined: a class's table
+// holds its own methods and all it inherits, and never changes again, so that sending a message is
+// one look into a hash table without any lock.
 #pragma once
 
 #include <atomic>
@@ -33,8 +33,8 @@ enum ClassFlags : uint32_t {
 struct Class {
     Class* isa = nullptr;  // the metaclass
     std::atomic<intptr_t> references = 1;
-    // Bucket i is at buckets + (i << 4); a selector starts looking at address & bucket_mask, goes on
-    // upwards and ends at the first empty one. There is always one beyond the last.
+    // Bucket i is at buckets + (i << 4); a selector starts looking at address & bucket_mask, goes
+    // on upwards and ends at the first empty one. There is always one beyond the last.
     const Bucket* buckets = kNoMethods;
     uintptr_t bucket_mask = 0;
     uint32_t n_buckets = 1;

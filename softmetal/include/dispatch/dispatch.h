@@ -38,11 +38,13 @@ dispatch_data_t dispatch_data_create_map(dispatch_data_t data, const void** byte
 dispatch_data_t dispatch_data_create_concat(dispatch_data_t first, dispatch_data_t second);
 dispatch_data_t dispatch_data_create_subrange(dispatch_data_t data, size_t offset, size_t size);
 
-// Queues run one block after the other on a thread of their own.
+// A queue that is created runs one block after the other, the global one several at a time, on
+// threads of their own.
 #define DISPATCH_QUEUE_SERIAL ((dispatch_queue_attr_t)0)
 #define DISPATCH_QUEUE_PRIORITY_DEFAULT 0
 dispatch_queue_t dispatch_queue_create(const char* label, dispatch_queue_attr_t attributes);
 dispatch_queue_t dispatch_get_global_queue(intptr_t priority, uintptr_t flags);
+dispatch_queue_t dispatch_get_main_queue(void);  // to name as an argument: nothing runs on it
 const char* dispatch_queue_get_label(dispatch_queue_t queue);
 void dispatch_async(dispatch_queue_t queue, dispatch_block_t block);
 void dispatch_sync(dispatch_queue_t queue, dispatch_block_t block);

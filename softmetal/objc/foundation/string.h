@@ -49,3 +49,11 @@ std::string_view text_of(const Object* string);
 bool is_string(const Object* object);
 
 }  // namespace softmetal::objc
+
+// A symbol that metal-cpp looks up by name: the address of a constant string. Define it in a file
+// that is linked anyway, such as one that registers a class.
+#define SOFTMETAL_STRING_CONSTANT(symbol, text)                                              \
+    static constinit const softmetal::objc::ConstantString symbol##Text =                    \
+        softmetal::objc::constant_string(text);                                              \
+    extern "C" constinit const softmetal::objc::ConstantString* const symbol [[gnu::used]] = \
+        &symbol##Text
