@@ -3,22 +3,24 @@
 // itself, since GPUs have neither libc nor libstdc++.
 #pragma once
 
+// In this order, each may use what stands above it:
+// clang-format off
 #include "softmetal/exec/abi.h"
 #include "softmetal/msl/stdlib/macros.h"
 #include "softmetal/msl/stdlib/types/scalar.h"
-// In this order: each may use what stands above it.
+#include "softmetal/msl/stdlib/types/native.h"
+#include "softmetal/msl/stdlib/types/swizzle.h"
+#include "softmetal/msl/stdlib/types/vec.h"
+#include "softmetal/msl/stdlib/types/packed.h"
+#include "softmetal/msl/stdlib/types/traits.h"
+#include "softmetal/msl/stdlib/types/shape.h"
+#include "softmetal/msl/stdlib/types/vec_names.h"
+#include "softmetal/msl/stdlib/types/limits.h"
+#include "softmetal/msl/stdlib/types/array.h"
 #include "softmetal/msl/stdlib/math/exact.h"
-#include "softmetal/msl/stdlib/simd/barrier.h"
+#include "softmetal/msl/stdlib/simd/site.h"
 #include "softmetal/msl/stdlib/simd/lanes_cpu.h"
 #include "softmetal/msl/stdlib/simd/operations.h"
 #include "softmetal/msl/stdlib/simd/simdgroup.h"
-#include "softmetal/msl/stdlib/simd/site.h"
-#include "softmetal/msl/stdlib/types/array.h"
-#include "softmetal/msl/stdlib/types/limits.h"
-#include "softmetal/msl/stdlib/types/native.h"
-#include "softmetal/msl/stdlib/types/packed.h"
-#include "softmetal/msl/stdlib/types/shape.h"
-#include "softmetal/msl/stdlib/types/swizzle.h"
-#include "softmetal/msl/stdlib/types/traits.h"
-#include "softmetal/msl/stdlib/types/vec.h"
-#include "softmetal/msl/stdlib/types/vec_names.h"
+#include "softmetal/msl/stdlib/simd/barrier.h"
+// clang-format on

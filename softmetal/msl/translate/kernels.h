@@ -1,0 +1,71 @@
+// What the translator learns of kernels, their explicit instances and function constants while it
+// strips what C++ does not know; the reflection table is written from it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "softmetal/msl/translate/diagnostic.h"
+#include "softmetal/msl/translate/syntax.h"
+
+namespace softmetal::msl {
+
+// `buffer(0)` in `[[buffer(0), function_constant(has_bias)]]`.
+struct Attribute {
+    std::string name;
+    std::string argument;  // text between the parentheses; "" when there are none
+    size_t token = 0;
+};
+// The attributes of the `[[...]]` at token i.
+std::vector<Attribute> read_attributes(const Tokens& tokens, size_t i);
+
+enum class ParameterKind : uint8_t { Unknown, Buffer, Threadgroup, Builtin };
+
+struct Parameter {
+    ParameterKind kind = ParameterKind::Unknown;
+    std::string type;  // as written, without attributes
+    std::string name;
+    std::string index;    // buffers, threadgroup memory: constant expression
+    std::string builtin;  // "thread_position_in_grid", ...
+    std::string function_constant;
+    std::string address_space;  // "" when the type does not say
+    int pointers = 0;           // `*` and array brackets
+    bool is_reference = false;
+    uint32_t file = 0, line = 0, column = 0;
+};
+
+struct Kernel {
+    std::string name;
+    std::vector<std::string> scope;  // namespaces, outermost first; "" for an unnamed one
+    std::string host_name;           // expression; "" when not given
+    bool is_template = false;
+    std::vector<Parameter> parameters;
+    uint32_t file = 0, line = 0, column = 0;
+};
+
+// One entry of the table: a kernel, or an explicit instance of a kernel template.
+struct Instance {
+    size_t kernel = 0;
+    std::string id;         // "f<float, 4>", as named in `scope`
+    std::string host_name;  // expression
+    std::vector<std::string> scope;
+    uint32_t file = 0, line = 0;
+};
+
+struct FunctionConstant {
+    std::string name;
+    std::string index;  // expression
+    std::vector<std::string> scope;
+    uint32_t file = 0, line = 0;
+};
+
+// Reads a kernel's parameter list, tokens between its parentheses, and says what is wrong with it.
+std::vector<Parameter> read_parameters(const Tokens& tokens, Range list, const std::string& kernel,
+                                       std::vector<Diagnostic>& errors);
+
+// A diagnostic at a token.
+Diagnostic error_at(const Tokens& tokens, size_t token, std::string message);
+uint32_t column_of(const Tokens& tokens, size_t token);
+
+}  // namespace softmetal::msl

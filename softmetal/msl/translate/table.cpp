@@ -1,0 +1,245 @@
+// Writes what exec/abi.h calls the module's table. Types are deduced by the templates of
+// msl/stdlib/entry.h; line directives put their complaints at the kernel's own lines.
+#include "softmetal/msl/translate/table.h"
+
+#include <set>
+#include <tuple>
+
+namespace softmetal::msl {
+namespace {
+
+std::string quote(std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') out += '\\';
+        out += c == '\n' ? ' ' : c;
+    }
+    return out + '"';
+}
+
+std::string literal_or_null(const std::string& text) {
+    return text.empty() ? "nullptr" : quote(text);
+}
+
+class Writer {
+  public:
+    Writer(const Module& module, const std::vector<std::string>& files)
+        : module_(module), files_(files) {}
+
+    std::string run() {
+        for (size_t i = 0; i < module_.instances.size(); ++i) instance(i);
+        for (size_t i = 0; i < module_.constants.size(); ++i) constant(i);
+        module_table();
+        return std::move(out_);
+    }
+
+  private:
+    void line(uint32_t file, uint32_t number) {
+        out_ += "# " + std::to_string(number) + " " + quote(files_[file]) + "\n";
+    }
+
+    void open(const std::vector<std::string>& scope) {
+        for (const auto& name : scope) out_ += "namespace " + name + (name.empty() ? "{ " : " { ");
+    }
+
+    void close(const std::vector<std::string>& scope) {
+        out_ += std::string(scope.size(), '}') + "\n";
+    }
+
+    static std::string qualified(const std::vector<std::string>& scope, const std::string& name) {
+        std::string out;
+        for (const auto& part : scope)
+            if (!part.empty()) out += "::" + part;
+        return out + "::" + name;
+    }
+
+    // The C++ type that fetches a parameter's value.
+    static std::string source(const Parameter& parameter) {
+        switch (parameter.kind) {
+            case ParameterKind::Buffer:
+                return "sm_glue::buffer<(" + parameter.index + ")>";
+            case ParameterKind::Threadgroup:
+                return "sm_glue::threadgroup_memory<(" + parameter.index + ")>";
+            case ParameterKind::Builtin:
+                return "sm_glue::" + parameter.builtin;
+            case ParameterKind::Unknown:
+                break;
+        }
+        return "sm_glue::buffer<0>";  // refused before
+    }
+
+    void instance(size_t i) {
+        const auto& instance = module_.instances[i];
+        const auto& kernel = module_.kernels[instance.kernel];
+        const std::string number = std::to_string(i);
+        open(instance.scope);
+        out_ += "\n";
+        line(instance.file, instance.line);
+        out_ += "using sm_type_" + number + " = decltype(" + instance.id + ");\n";
+        for (size_t p = 0; p < kernel.parameters.size(); ++p) check(kernel, p, number);
+        check_indices(kernel);
+        line(instance.file, instance.line);
+        out_ += "constexpr sm_entry sm_entry_" + number + " = &sm_glue::entry<" + instance.id;
+        for (const auto& parameter : kernel.parameters) out_ += ", " + source(parameter);
+        out_ += ">::run;";
+        arguments(kernel, number);
+        close(instance.scope);
+        kernels_ += "    {" + name_of(instance, kernel) + ", " +
+                    qualified(instance.scope, "sm_entry_" + number) + ", ";
+        kernels_ += has_arguments_
+                        ? qualified(instance.scope, "sm_arguments_" + number) + ", sizeof(" +
+                              qualified(instance.scope, "sm_arguments_" + number) +
+                              ") / sizeof(sm_argument)"
+                        : std::string("nullptr, 0");
+        kernels_ +=
+            ", " + std::to_string(instance.line) + ", " + quote(files_[instance.file]) + "},\n";
+    }
+
+    static std::string name_of(const Instance& instance, const Kernel& kernel) {
+        if (!instance.host_name.empty()) return instance.host_name;
+        std::string out;
+        for (const auto& part : kernel.scope)
+            if (!part.empty()) out += part + "::";
+        return quote(out + (kernel.is_template ? instance.id : kernel.name));
+    }
+
+    // An assertion whose text carries its column: diagnostics.cpp takes it apart again.
+    void check(const Kernel& kernel, size_t p, const std::string& number) {
+        const auto& parameter = kernel.parameters[p];
+        const std::string type =
+            "sm_glue::parameter<sm_type_" + number + ", " + std::to_string(p) + ">";
+        const std::string name =
+            parameter.name.empty() ? "an unnamed parameter" : "parameter '" + parameter.name + "'";
+        std::string condition, message;
+        switch (parameter.kind) {
+            case ParameterKind::Buffer:
+                condition = "sm_glue::is_buffer_type<" + type + ">";
+                message = name +
+                          " with attribute [[buffer]] must be a pointer or a reference to a value "
+                          "without pointers to pointers";
+                break;
+            case ParameterKind::Threadgroup:
+                condition = "sm_glue::is_buffer_type<" + type + ">";
+                message = name + " with attribute [[threadgroup]] must be a pointer or a reference";
+                break;
+            case ParameterKind::Builtin:
+                condition = "sm_glue::" + parameter.builtin + "::accepts<" + type + ">";
+                message = "type '" + parameter.type + "' is not allowed for " + name +
+                          " with attribute [[" + parameter.builtin + "]]";
+                break;
+            case ParameterKind::Unknown:
+                return;
+        }
+        line(parameter.file, parameter.line);
+        out_ += "static_assert(" + condition + ", " +
+                quote("SM:" + std::to_string(parameter.column) + ":" + message) + ");\n";
+    }
+
+    // Indices that are not plain numbers are compared by the compiler.
+    void check_indices(const Kernel& kernel) {
+        for (const auto kind : {ParameterKind::Buffer, ParameterKind::Threadgroup}) {
+            std::string list;
+            bool plain = true;
+            const Parameter* last = nullptr;
+            for (const auto& parameter : kernel.parameters) {
+                if (parameter.kind != kind || !parameter.function_constant.empty()) continue;
+                plain &= parameter.index.find_first_not_of("0123456789") == std::string::npos;
+                list += (list.empty() ? "(" : ", (") + parameter.index + ")";
+                last = &parameter;
+            }
+            if (plain || last == nullptr) continue;
+            const std::string what = kind == ParameterKind::Buffer ? "buffer" : "threadgroup";
+            line(last->file, last->line);
+            out_ += "static_assert(sm_glue::in_bounds<" + list + ">, " +
+                    quote("SM:" + std::to_string(last->column) + ":'" + what +
+                          "' attribute parameter is out of bounds: must be between 0 and 30") +
+                    ");\n";
+            line(last->file, last->line);
+            out_ += "static_assert(sm_glue::all_different<" + list + ">, " +
+                    quote("SM:" + std::to_string(last->column) + ":two parameters of kernel '" +
+                          kernel.name + "' have the same " + what + " index") +
+                    ");\n";
+        }
+    }
+
+    void arguments(const Kernel& kernel, const std::string& number) {
+        std::string list;
+        for (size_t p = 0; p < kernel.parameters.size(); ++p) {
+            const auto& parameter = kernel.parameters[p];
+            if (parameter.kind != ParameterKind::Buffer &&
+                parameter.kind != ParameterKind::Threadgroup)
+                continue;
+            list += "    sm_glue::describe<sm_glue::parameter<sm_type_" + number + ", " +
+                    std::to_string(p) + ">>(" + quote(parameter.name) + ", " +
+                    quote(parameter.type) + ", " + literal_or_null(parameter.function_constant) +
+                    ", " +
+                    (parameter.kind == ParameterKind::Buffer ? "SM_ARGUMENT_BUFFER, ("
+                                                             : "SM_ARGUMENT_THREADGROUP, (") +
+                    parameter.index + "), " + (parameter.address_space == "constant" ? "1" : "0") +
+                    "),\n";
+        }
+        has_arguments_ = !list.empty();
+        if (has_arguments_)
+            out_ += " constexpr sm_argument sm_arguments_" + number + "[] = {\n" + list + "};";
+        out_ += "\n";
+    }
+
+    void constant(size_t i) {
+        const auto& constant = module_.constants[i];
+        std::string name;
+        for (const auto& part : constant.scope)
+            if (!part.empty()) name += part + "::";
+        open(constant.scope);
+        out_ += "\n";
+        line(constant.file, constant.line);
+        out_ += "constexpr sm_function_constant sm_constant_" + std::to_string(i) + " = {" +
+                quote(name + constant.name) + ", (" + constant.index +
+                "), sm_glue::data_type<decltype(" + constant.name + ")>, sizeof(" + constant.name +
+                ")};\n";
+        close(constant.scope);
+        constants_ +=
+            "    " + qualified(constant.scope, "sm_constant_" + std::to_string(i)) + ",\n";
+    }
+
+    void module_table() {
+        out_ += "# 1 \"<softmetal>\"\n";
+        std::string files;
+        std::set<std::string> seen;
+        for (const auto& file : files_) {
+            if (file.empty() || file.front() == '<' || !seen.insert(file).second) continue;
+            files += "    {sm_hash_file(" + quote(file) + "), " + quote(file) + "},\n";
+        }
+        const auto array = [&](const std::string& type, const std::string& name,
+                               const std::string& rows) {
+            if (!rows.empty())
+                out_ += "static constexpr " + type + " " + name + "[] = {\n" + rows + "};\n";
+            else
+                out_ += "static constexpr const " + type + "* " + name + " = nullptr;\n";
+        };
+        array("sm_kernel", "sm_kernels", kernels_);
+        array("sm_function_constant", "sm_function_constants", constants_);
+        array("sm_source_file", "sm_files", files);
+        const auto rows = [](const std::string& text) {
+            size_t n = 0;
+            for (size_t at = text.find("    "); at != std::string::npos;
+                 at = text.find("\n    ", at + 1))
+                ++n;
+            return std::to_string(n);
+        };
+        out_ += "SM_MODULE(sm_kernels, " + rows(kernels_) + ", sm_function_constants, " +
+                rows(constants_) + ", sm_files, " + rows(files) + ")\n";
+    }
+
+    const Module& module_;
+    const std::vector<std::string>& files_;
+    std::string out_, kernels_, constants_;
+    bool has_arguments_ = false;
+};
+
+}  // namespace
+
+std::string write_table(const Module& module, const std::vector<std::string>& files) {
+    return Writer(module, files).run();
+}
+
+}  // namespace softmetal::msl

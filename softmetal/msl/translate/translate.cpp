@@ -1,0 +1,564 @@
+// The walk over the declarations of a translation unit.
+#include "softmetal/msl/translate/translate.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "softmetal/msl/translate/edits.h"
+#include "softmetal/msl/translate/kernels.h"
+#include "softmetal/msl/translate/signatures.h"
+#include "softmetal/msl/translate/syntax.h"
+#include "softmetal/msl/translate/table.h"
+#include "softmetal/msl/translate/tokens.h"
+#include "softmetal/msl/translate/words.h"
+
+namespace softmetal::msl {
+namespace {
+
+class Translator {
+  public:
+    explicit Translator(std::string_view text) : text_(text), tokens_(tokenize(text)) {}
+
+    Translation run() {
+        replace_words(tokens_, edits_, errors_);
+        if (tokens_.balanced) declarations({0, tokens_.size()}, "");
+        Translation out{edits_.apply(text_), std::move(errors_)};
+        if (!out.text.ends_with('\n')) out.text += '\n';
+        if (out.errors.empty() && tokens_.balanced) out.text += write_table(module_, tokens_.files);
+        return out;
+    }
+
+  private:
+    struct Declaration {
+        Range whole;
+        DeclarationShape shape;
+        std::vector<Attribute> attributes;  // before the parameter list
+        size_t body = kNowhere;             // `{` of a function or class
+        bool is_kernel = false;
+        bool is_class = false;
+        bool is_specialization = false;  // template <>
+    };
+
+    // ---- namespaces and classes ----
+
+    void declarations(Range range, const std::string& path) {
+        for (size_t i = range.begin; i < range.end;) i = declaration(i, range.end, path);
+    }
+
+    size_t declaration(size_t i, size_t end, const std::string& path) {
+        const auto& token = tokens_[i];
+        const auto next_is = [&](std::string_view what) {
+            return i + 1 < end && tokens_[i + 1].is(what);
+        };
+        if (token.is(";")) return i + 1;
+        if ((token.is("public") || token.is("private") || token.is("protected")) && next_is(":"))
+            return i + 2;
+        if (token.is("inline") && next_is("namespace")) return name_space(i + 1, end, path);
+        if (token.is("namespace")) return name_space(i, end, path);
+        if (token.is("extern") && i + 2 < end && tokens_[i + 1].kind == TokenKind::Text &&
+            tokens_[i + 2].is("{")) {
+            declarations({i + 3, tokens_.partner[i + 2]}, path);
+            return tokens_.partner[i + 2] + 1;
+        }
+        if (token.is("using") || token.is("static_assert")) return past_semicolon(i, end);
+        if (token.is("template") && !next_is("<")) return explicit_instance(i, end);
+        Declaration found;
+        const size_t next = read(i, end, found);
+        handle(found, path);
+        return next;
+    }
+
+    size_t name_space(size_t i, size_t end, const std::string& path) {
+        size_t open = i + 1;
+        std::vector<std::string> names;
+        for (; open < end && !tokens_[open].is("{") && !tokens_[open].is(";"); ++open) {
+            if (starts_attribute(tokens_, open))
+                open = skip_bracket(tokens_, open) - 1;
+            else if (tokens_[open].is("="))
+                return past_semicolon(open, end);
+            else if (tokens_[open].is_word())
+                names.emplace_back(tokens_[open].text);
+        }
+        if (open >= end || !tokens_[open].is("{")) return open + 1;
+        if (names.empty()) names.emplace_back();
+        const size_t depth = scope_.size();
+        std::string inner = path;
+        for (const auto& name : names) {
+            scope_.push_back(name);
+            inner += "::" + name;
+        }
+        declarations({open + 1, tokens_.partner[open]}, inner);
+        scope_.resize(depth);
+        return tokens_.partner[open] + 1;
+    }
+
+    size_t past_semicolon(size_t i, size_t end) const {
+        while (i < end && !tokens_[i].is(";")) i = skip_bracket(tokens_, i);
+        return std::min(i + 1, end);
+    }
+
+    // ---- one declaration ----
+
+    size_t read(size_t begin, size_t end, Declaration& out) {
+        size_t i = begin;
+        while (i + 1 < end && tokens_[i].is("template") && tokens_[i + 1].is("<")) {
+            const size_t next = skip_angles(tokens_, i + 1, end);
+            if (next == kNowhere) return past_semicolon(i, end);
+            out.shape.template_headers.push_back({i + 2, next - 1});
+            out.is_specialization = next - 1 == i + 2;
+            i = next;
+            if (i < end && tokens_[i].is("requires")) return past_semicolon(i, end);
+        }
+        out.shape.head = {i, i};
+        const bool class_key = find_class_key(i, end);
+        size_t parameters = kNowhere;
+        while (i < end) {
+            const auto& token = tokens_[i];
+            if (starts_attribute(tokens_, i)) {
+                for (auto& attribute : read_attributes(tokens_, i)) {
+                    out.is_kernel |= attribute.name == "kernel";
+                    out.attributes.push_back(std::move(attribute));
+                }
+                i = skip_bracket(tokens_, i);
+                continue;
+            }
+            if (token.is("kernel")) out.is_kernel = true;
+            if (token.is("operator") && parameters == kNowhere) {
+                i = operator_name(i, end);
+                continue;
+            }
+            if (const size_t next = skip_attribute_like(tokens_, i, end); next != i) {
+                i = next;
+                continue;
+            }
+            if (token.is("<") && i > begin && tokens_[i - 1].is_word()) {
+                const size_t next = skip_angles(tokens_, i, end);
+                i = next == kNowhere ? i + 1 : next;
+                continue;
+            }
+            if (token.is("(") && parameters == kNowhere && !class_key) {
+                parameters = i;
+                out.shape.head.end = i;
+                out.shape.parameters = {i + 1, tokens_.partner[i]};
+                out.shape.has_parameters = true;
+                i = skip_bracket(tokens_, i);
+                out.shape.trailing = {i, i};
+                continue;
+            }
+            if (token.is(":") && parameters != kNowhere) {
+                end_trailing(out, i);
+                i = initializer_list(i + 1, end);
+                continue;
+            }
+            if (token.is("=") || token.is(";")) {
+                end_trailing(out, i);
+                if (parameters == kNowhere) out.shape.head.end = i;
+                i = past_semicolon(i, end);
+                break;
+            }
+            if (token.is("{")) {
+                end_trailing(out, i);
+                if (parameters == kNowhere) out.shape.head.end = i;
+                out.is_class = class_key && !out.shape.has_parameters;
+                const bool is_function = out.shape.has_parameters;
+                if (is_function || out.is_class) out.body = i;
+                i = skip_bracket(tokens_, i);
+                if (!is_function) i = past_semicolon(i, end);
+                break;
+            }
+            i = skip_bracket(tokens_, i);
+        }
+        out.whole = {begin, i};
+        return i;
+    }
+
+    void end_trailing(Declaration& out, size_t i) const {
+        if (out.shape.has_parameters && out.shape.trailing.begin == out.shape.trailing.end)
+            out.shape.trailing.end = i;
+    }
+
+    // struct, class or union that is defined here, not merely named as a type.
+    bool find_class_key(size_t i, size_t end) const {
+        for (; i < end; ++i) {
+            const auto& token = tokens_[i];
+            if (starts_attribute(tokens_, i)) {
+                i = skip_bracket(tokens_, i) - 1;
+                continue;
+            }
+            if (token.is("enum")) return false;
+            if (token.is("struct") || token.is("class") || token.is("union")) break;
+            if (!is_specifier(token) && !is_address_space(token) && !token.is("const") &&
+                !token.is("typedef"))
+                return false;
+        }
+        if (i >= end) return false;
+        const size_t open = find_outside(tokens_, {i, end}, "{");
+        const size_t semicolon = find_outside(tokens_, {i, end}, ";");
+        const size_t parameters = find_parameters(i, end);
+        return open != kNowhere && (semicolon == kNowhere || open < semicolon) && open < parameters;
+    }
+
+    size_t find_parameters(size_t i, size_t end) const {
+        while (i < end) {
+            if (const size_t next = skip_attribute_like(tokens_, i, end); next != i) {
+                i = next;
+                continue;
+            }
+            if (tokens_[i].is("<") && tokens_[i - 1].is_word()) {
+                const size_t next = skip_angles(tokens_, i, end);
+                if (next != kNowhere) {
+                    i = next;
+                    continue;
+                }
+            }
+            if (tokens_[i].is("(")) return i;
+            if (tokens_[i].is("{") || tokens_[i].is(";")) return kNowhere;
+            ++i;
+        }
+        return kNowhere;
+    }
+
+    // Past `operator` and what it is: a symbol or a type. Stops at the parameter list.
+    size_t operator_name(size_t i, size_t end) const {
+        ++i;
+        if (i + 1 < end && tokens_[i].is("(") && tokens_[i + 1].is(")")) return i + 2;
+        while (i < end && !tokens_[i].is("(")) {
+            if (tokens_[i].is("<") && tokens_[i - 1].is_word() && !tokens_[i - 1].is("operator")) {
+                const size_t next = skip_angles(tokens_, i, end);
+                i = next == kNowhere ? i + 1 : next;
+            } else {
+                i = skip_bracket(tokens_, i);
+            }
+        }
+        return i;
+    }
+
+    // `a(x), b{y}` up to the function body.
+    size_t initializer_list(size_t i, size_t end) const {
+        while (i < end) {
+            while (i < end && !tokens_[i].is("(") && !tokens_[i].is("{") && !tokens_[i].is(";")) {
+                if (tokens_[i].is("<")) {
+                    const size_t next = skip_angles(tokens_, i, end);
+                    i = next == kNowhere ? i + 1 : next;
+                } else {
+                    ++i;
+                }
+            }
+            if (i >= end || tokens_[i].is(";")) return i;
+            i = skip_bracket(tokens_, i);
+            if (i < end && tokens_[i].is("...")) ++i;
+            if (i >= end || !tokens_[i].is(",")) return i;
+            ++i;
+        }
+        return i;
+    }
+
+    void handle(const Declaration& declaration, const std::string& path) {
+        if (declaration.whole.empty()) return;
+        if (is_repeated(declaration, path)) {
+            edits_.blank(tokens_.offset(declaration.whole.begin),
+                         tokens_.end_offset(declaration.whole.end - 1));
+            return;
+        }
+        if (declaration.is_kernel) return kernel(declaration);
+        for (const auto& attribute : declaration.attributes)
+            other_attribute(declaration, attribute);
+        if (declaration.body == kNowhere) return;
+        const Range body = {declaration.body + 1, tokens_.partner[declaration.body]};
+        if (declaration.is_class)
+            declarations(body, path + "::" + join(tokens_, declaration.shape.head));
+        else
+            function_body(body, nullptr);
+    }
+
+    void other_attribute(const Declaration& declaration, const Attribute& attribute) {
+        if (attribute.name == "function_constant") return function_constant(declaration, attribute);
+        constexpr std::array<std::string_view, 8> kStages = {
+            "vertex",  "fragment",   "mesh",         "object",
+            "visible", "stitchable", "intersection", "extern"};
+        if (std::find(kStages.begin(), kStages.end(), attribute.name) != kStages.end())
+            errors_.push_back(
+                error_at(tokens_, attribute.token,
+                         "[[" + attribute.name +
+                             "]] functions are not supported: softmetal runs compute kernels"));
+    }
+
+    // True when the declaration differs from an earlier one only in address spaces.
+    bool is_repeated(const Declaration& declaration, const std::string& path) {
+        const auto& shape = declaration.shape;
+        const bool comparable = shape.has_parameters || !shape.template_headers.empty();
+        if (!comparable || shape.head.empty()) return false;
+        const auto signature = signature_of(tokens_, shape);
+        const auto [kept, is_new] =
+            signatures_.emplace(path + "|" + signature.flat, signature.exact);
+        return !is_new && kept->second != signature.exact;
+    }
+
+    // ---- kernels ----
+
+    void kernel(const Declaration& declaration) {
+        const auto& shape = declaration.shape;
+        const size_t name_at = shape.head.end == 0 ? kNowhere : name_token(shape.head);
+        if (!shape.has_parameters || name_at == kNowhere) {
+            errors_.push_back(
+                error_at(tokens_, declaration.whole.begin, "expected a kernel function"));
+            return;
+        }
+        Kernel out;
+        out.name = tokens_[name_at].text;
+        out.scope = scope_;
+        out.is_template = !shape.template_headers.empty();
+        out.file = tokens_[name_at].file;
+        out.line = tokens_[name_at].line;
+        out.column = column_of(tokens_, name_at);
+        std::string max_threads = "0";
+        for (const auto& attribute : declaration.attributes) {
+            if (attribute.name == "host_name")
+                out.host_name = attribute.argument;
+            else if (attribute.name == "max_total_threads_per_threadgroup")
+                max_threads = attribute.argument;
+            else if (attribute.name != "kernel" && attribute.name.find("::") == std::string::npos)
+                errors_.push_back(error_at(
+                    tokens_, attribute.token,
+                    "unknown attribute '" + attribute.name + "' on kernel '" + out.name + "'"));
+        }
+        check_returns_void({shape.head.begin, name_at}, out.name);
+        make_static(declaration);
+        if (declaration.body == kNowhere) return;
+        out.parameters = read_parameters(tokens_, shape.parameters, out.name, errors_);
+        edits_.insert(tokens_.end_offset(declaration.body),
+                      " SM_KERNEL_PROLOGUE((" + max_threads + "))");
+        function_body({declaration.body + 1, tokens_.partner[declaration.body]}, &out);
+        if (!out.is_template) {
+            module_.instances.push_back(
+                {module_.kernels.size(), out.name, out.host_name, out.scope, out.file, out.line});
+        } else if (declaration.is_specialization) {
+            return;  // its attributes are those of the template
+        }
+        kernels_by_name_[out.name].push_back(module_.kernels.size());
+        module_.kernels.push_back(std::move(out));
+    }
+
+    size_t name_token(Range head) const {
+        size_t i = head.end - 1;
+        if (tokens_[i].is(">")) {
+            const size_t open = open_angle(tokens_, head.begin, i);
+            if (open == kNowhere || open == head.begin) return kNowhere;
+            i = open - 1;
+        }
+        return tokens_[i].is_word() ? i : kNowhere;
+    }
+
+    void check_returns_void(Range before_name, const std::string& name) {
+        for (size_t i = before_name.begin; i < before_name.end;) {
+            if (const size_t next = skip_attribute_like(tokens_, i, before_name.end); next != i) {
+                i = next;
+                continue;
+            }
+            if (!tokens_[i].is("void") && !is_specifier(tokens_[i])) {
+                errors_.push_back(
+                    error_at(tokens_, i, "kernel '" + name + "' must have void return type"));
+                return;
+            }
+            ++i;
+        }
+    }
+
+    // Entries are reached through the table only. An explicit specialisation takes its template's
+    // linkage.
+    void make_static(const Declaration& declaration) {
+        bool has_storage_class = declaration.is_specialization;
+        for (size_t i = declaration.shape.head.begin; i < declaration.shape.head.end; ++i)
+            has_storage_class |= tokens_[i].is("static") || tokens_[i].is("extern");
+        if (!has_storage_class)
+            edits_.insert(tokens_.offset(declaration.shape.head.begin), "static ");
+    }
+
+    // ---- template [[host_name("x")]] [[kernel]] void f<...>(...); ----
+
+    size_t explicit_instance(size_t begin, size_t end) {
+        const size_t next = past_semicolon(begin, end);
+        Instance out;
+        bool is_kernel = false;
+        size_t name_at = kNowhere, kernel_index = kNowhere;
+        for (size_t i = begin + 1; i < next;) {
+            if (starts_attribute(tokens_, i)) {
+                for (const auto& attribute : read_attributes(tokens_, i)) {
+                    if (attribute.name == "host_name") out.host_name = attribute.argument;
+                    is_kernel |= attribute.name == "kernel" || attribute.name == "host_name";
+                }
+                i = skip_bracket(tokens_, i);
+                continue;
+            }
+            is_kernel |= tokens_[i].is("kernel");
+            const bool names = i + 1 < next && (tokens_[i + 1].is("<") || tokens_[i + 1].is("("));
+            if (name_at == kNowhere && names && tokens_[i].is_word()) {
+                kernel_index = find_kernel(std::string(tokens_[i].text));
+                if (kernel_index != kNowhere) name_at = i;
+            }
+            const size_t angles = tokens_[i].is("<") ? skip_angles(tokens_, i, next) : kNowhere;
+            i = angles == kNowhere ? skip_bracket(tokens_, i) : angles;
+        }
+        if (!is_kernel) return next;
+        if (name_at == kNowhere) {
+            errors_.push_back(
+                error_at(tokens_, begin, "explicit instantiation does not name a kernel template"));
+            return next;
+        }
+        size_t id_end = name_at + 1;
+        if (tokens_[id_end].is("<")) id_end = skip_angles(tokens_, id_end, next);
+        size_t id_begin = name_at;
+        while (id_begin >= begin + 2 && tokens_[id_begin - 1].is("::") &&
+               tokens_[id_begin - 2].is_word())
+            id_begin -= 2;
+        out.kernel = kernel_index;
+        out.id = flat_text({id_begin, id_end});
+        out.scope = scope_;
+        out.file = tokens_[begin].file;
+        out.line = tokens_[begin].line;
+        module_.instances.push_back(std::move(out));
+        return next;
+    }
+
+    size_t find_kernel(const std::string& name) const {
+        const auto found = kernels_by_name_.find(name);
+        if (found == kernels_by_name_.end()) return kNowhere;
+        for (const size_t candidate : found->second)
+            if (module_.kernels[candidate].scope == scope_) return candidate;
+        return found->second.back();
+    }
+
+    // Tokens as C++ text, address spaces left out.
+    std::string flat_text(Range range) const {
+        std::string out;
+        for (size_t i = range.begin; i < range.end; ++i) {
+            if (tokens_[i].is("constant"))
+                out += "const ";
+            else if (!is_address_space(tokens_[i]))
+                out += std::string(tokens_[i].text) + " ";
+        }
+        if (!out.empty()) out.pop_back();
+        return out;
+    }
+
+    // ---- constant T x [[function_constant(n)]]; ----
+
+    void function_constant(const Declaration& declaration, const Attribute& attribute) {
+        const size_t name_at = last_word(declaration.shape.head);
+        const auto& whole = declaration.whole;
+        const bool plain = name_at != kNowhere && tokens_[whole.end - 1].is(";") &&
+                           !declaration.shape.has_parameters &&
+                           find_outside(tokens_, whole, "=") == kNowhere;
+        bool is_constant = false;
+        for (size_t i = whole.begin; i < whole.end; ++i) is_constant |= tokens_[i].is("constant");
+        if (!plain || !is_constant || attribute.argument.empty()) {
+            errors_.push_back(error_at(tokens_, attribute.token,
+                                       "a function constant is declared as 'constant TYPE NAME "
+                                       "[[function_constant(INDEX)]];'"));
+            return;
+        }
+        FunctionConstant out;
+        out.name = tokens_[name_at].text;
+        out.index = attribute.argument;
+        out.scope = scope_;
+        out.file = tokens_[name_at].file;
+        out.line = tokens_[name_at].line;
+        std::string full_name;
+        for (const auto& part : scope_)
+            if (!part.empty()) full_name += part + "::";
+        edits_.insert(tokens_.offset(whole.begin), "static ");
+        edits_.insert(tokens_.offset(whole.end - 1), " = SM_FUNCTION_CONSTANT(" + out.name + ", (" +
+                                                         out.index + "), \"" + full_name +
+                                                         out.name + "\")");
+        edits_.insert(tokens_.end_offset(whole.end - 1),
+                      " static const bool sm_is_defined_" + out.name +
+                          " = SM_FUNCTION_CONSTANT_IS_SET(" + out.name + ", (" + out.index +
+                          "), \"" + full_name + out.name + "\");");
+        module_.constants.push_back(std::move(out));
+    }
+
+    size_t last_word(Range range) const {
+        size_t found = kNowhere;
+        for (size_t i = range.begin; i < range.end;) {
+            if (starts_attribute(tokens_, i)) {
+                i = skip_bracket(tokens_, i);
+                continue;
+            }
+            if (tokens_[i].is_word()) found = i;
+            ++i;
+        }
+        return found;
+    }
+
+    // ---- function bodies ----
+
+    void function_body(Range body, const Kernel* kernel) {
+        for (size_t i = body.begin; i < body.end; ++i)
+            if (tokens_[i].is("threadgroup")) threadgroup_declaration(i, body, kernel);
+    }
+
+    // `threadgroup T a[4], b;` declares storage; `threadgroup T* p = a;` a pointer.
+    void threadgroup_declaration(size_t at, Range body, const Kernel* kernel) {
+        size_t begin = at;
+        while (begin > body.begin &&
+               (tokens_[begin - 1].is("const") || tokens_[begin - 1].is("volatile")))
+            --begin;
+        const auto& before = tokens_[begin - 1];
+        if (begin > body.begin && !before.is(";") && !before.is("{") && !before.is("}") &&
+            !before.is(":") && !before.is(")"))
+            return;
+        const size_t type_end = skip_type(tokens_, begin, body.end);
+        if (type_end == kNowhere || type_end >= body.end || !tokens_[type_end].is_word()) return;
+        const size_t after = type_end + 1;
+        if (after >= body.end || !(tokens_[after].is("[") || tokens_[after].is(";") ||
+                                   tokens_[after].is(",") || tokens_[after].is("=")))
+            return;
+        if (kernel == nullptr) {
+            errors_.push_back(
+                error_at(tokens_, type_end,
+                         "variable '" + std::string(tokens_[type_end].text) +
+                             "' in the threadgroup address space must be declared in a kernel"));
+            return;
+        }
+        const std::string type = flat_text({begin, type_end});
+        size_t end = begin;
+        while (end < body.end && !tokens_[end].is(";")) end = skip_bracket(tokens_, end);
+        edits_.insert(tokens_.offset(begin), "typedef ");
+        for (const auto& declarator : split_commas(tokens_, {type_end, end})) {
+            const size_t name_at = declarator.begin;
+            if (declarator.empty() || !tokens_[name_at].is_word() ||
+                find_outside(tokens_, declarator, "=") != kNowhere) {
+                errors_.push_back(error_at(tokens_, std::min(name_at, end),
+                                           "a threadgroup variable cannot have an initializer"));
+                return;
+            }
+            const std::string name(tokens_[name_at].text);
+            edits_.replace(tokens_.offset(name_at), tokens_.end_offset(name_at), "sm_type_" + name);
+            const std::string storage = "; SM_THREADGROUP_VARIABLE(" + name + ")";
+            if (declarator.end == end) {
+                edits_.insert(tokens_.offset(end), storage);
+            } else {
+                edits_.replace(tokens_.offset(declarator.end), tokens_.end_offset(declarator.end),
+                               storage + " typedef " + type);
+            }
+        }
+    }
+
+    std::string_view text_;
+    Tokens tokens_;
+    Edits edits_;
+    std::vector<Diagnostic> errors_;
+    Module module_;
+    std::vector<std::string> scope_;
+    std::map<std::string, std::vector<size_t>> kernels_by_name_;
+    std::map<std::string, std::string> signatures_;
+};
+
+}  // namespace
+
+Translation translate(std::string_view preprocessed) { return Translator(preprocessed).run(); }
+
+}  // namespace softmetal::msl

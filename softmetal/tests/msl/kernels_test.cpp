@@ -1,0 +1,113 @@
+// Kernels from source text to results: what the translator makes of MSL's own constructs.
+#include "softmetal/tests/msl/kernel_runner.h"
+
+namespace softmetal::msl::test {
+namespace {
+
+TEST(Kernels, AddTwoBuffers) {
+    Program program(R"(
+#include <metal_stdlib>
+using namespace metal;
+kernel void add(device const float* a [[buffer(0)]], const device float* b [[buffer(1)]],
+                device float* out [[buffer(2)]], constant uint& n [[buffer(3)]],
+                uint id [[thread_position_in_grid]]) {
+    if (id < n) out[id] = a[id] + 0.5 * b[id];
+})");
+    ASSERT_TRUE(program);
+    std::vector<float> a(100), b(100), out(100, -1.f);
+    for (int i = 0; i < 100; ++i) a[i] = float(i), b[i] = float(2 * i);
+    uint32_t n = 99;
+    program.run("add", 100, 32, {a.data(), b.data(), out.data(), &n});
+    for (int i = 0; i < 99; ++i) EXPECT_EQ(out[i], float(2 * i));
+    EXPECT_EQ(out[99], -1.f);
+}
+
+TEST(Kernels, ComeWithTheirArguments) {
+    Program program(R"(
+struct Args { uint n; float scale[3]; };
+constant bool has_bias [[function_constant(3)]];
+kernel void f(device const float* a [[buffer(2)]], constant Args& args, device void* out [[buffer(0)]],
+              threadgroup half* scratch [[threadgroup(1)]],
+              const device int* bias [[buffer(5), function_constant(has_bias)]],
+              ushort3 id [[thread_position_in_threadgroup]]) {}
+)");
+    ASSERT_TRUE(program);
+    const auto* kernel = program.module().find("f");
+    ASSERT_NE(kernel, nullptr);
+    EXPECT_EQ(kernel->line, 4u);
+    EXPECT_STREQ(kernel->file, "program_source");
+    ASSERT_EQ(kernel->n_arguments, 5u);
+    const auto* arguments = kernel->arguments;
+    EXPECT_STREQ(arguments[0].name, "a");
+    EXPECT_STREQ(arguments[0].type, "device const float*");
+    EXPECT_EQ(arguments[0].index, 2);
+    EXPECT_EQ(arguments[0].kind, SM_ARGUMENT_BUFFER);
+    EXPECT_TRUE(arguments[0].is_read_only);
+    EXPECT_FALSE(arguments[0].is_constant);
+    EXPECT_EQ(arguments[0].bytes, 4u);
+    EXPECT_EQ(arguments[1].index, 1) << "the lowest index that is free";
+    EXPECT_TRUE(arguments[1].is_constant);
+    EXPECT_TRUE(arguments[1].is_reference);
+    EXPECT_EQ(arguments[1].bytes, 16u);
+    EXPECT_EQ(arguments[2].bytes, 1u) << "void";
+    EXPECT_FALSE(arguments[2].is_read_only);
+    EXPECT_EQ(arguments[3].kind, SM_ARGUMENT_THREADGROUP);
+    EXPECT_EQ(arguments[3].index, 1);
+    EXPECT_EQ(arguments[3].bytes, 2u);
+    EXPECT_STREQ(arguments[4].function_constant, "has_bias");
+    ASSERT_EQ(program.table().n_function_constants, 1u);
+    EXPECT_STREQ(program.table().function_constants[0].name, "has_bias");
+    EXPECT_EQ(program.table().function_constants[0].index, 3u);
+    EXPECT_EQ(program.table().function_constants[0].type, 53u);
+}
+
+TEST(Kernels, ShareThreadgroupVariables) {
+    Program program(R"(
+#include <metal_stdlib>
+using namespace metal;
+template <typename T, int N>
+[[kernel, max_total_threads_per_threadgroup(N)]] void reverse(device T* x [[buffer(0)]],
+        uint i [[thread_index_in_threadgroup]], uint g [[threadgroup_position_in_grid]]) {
+    threadgroup T all[N], first;
+    all[i] = x[g * N + i];
+    if (i == 0) first = all[i];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    x[g * N + i] = all[N - 1 - i] + first;
+}
+#define instance(name, T, n) template [[host_name(name #T)]] [[kernel]] decltype(reverse<T, n>) reverse<T, n>;
+instance("reverse_", int, 64)
+instance("reverse_", float, 32)
+)");
+    ASSERT_TRUE(program);
+    std::vector<int> x(128);
+    for (int i = 0; i < 128; ++i) x[i] = i;
+    program.run("reverse_int", 128, 64, {x.data()});
+    for (int i = 0; i < 64; ++i) {
+        EXPECT_EQ(x[i], 63 - i);
+        EXPECT_EQ(x[64 + i], 127 - i + 64);
+    }
+    const auto limits = program.module().limits(*program.module().find("reverse_int"));
+    EXPECT_EQ(limits.max_total_threads, 64u);
+    EXPECT_GE(limits.static_threadgroup_bytes, 65 * sizeof(int));
+    EXPECT_EQ(program.module().limits(*program.module().find("reverse_float")).max_total_threads,
+              32u);
+}
+
+TEST(Kernels, FollowFunctionConstants) {
+    Program program(R"(
+constant int scale [[function_constant(0)]];
+constant bool negate [[function_constant(1)]];
+constant int factor = is_function_constant_defined(scale) ? scale * 10 : -7;
+kernel void f(device int* out [[buffer(0)]]) { out[0] = negate ? -factor : factor; }
+)");
+    ASSERT_TRUE(program);
+    int out = 0;
+    program.run("f", 1, 1, {&out});
+    EXPECT_EQ(out, -7);
+    program.load({constant(0, 29, 3), constant(1, 53, true)});
+    program.run("f", 1, 1, {&out});
+    EXPECT_EQ(out, -30);
+}
+
+}  // namespace
+}  // namespace softmetal::msl::test
