@@ -9,9 +9,10 @@
 typedef unsigned char sm_u8;
 typedef unsigned int sm_u32;
 typedef unsigned long long sm_u64;
+typedef long long sm_i64;
 
 enum : sm_u32 {
-    SM_ABI_VERSION = 1,
+    SM_ABI_VERSION = 2,
     SM_SIMD_WIDTH = 32,
     SM_MAX_BUFFERS = 31,      // Metal's argument table
     SM_MAX_THREADGROUP = 31,  // threadgroup memory bindings
@@ -73,7 +74,7 @@ constexpr sm_u32 sm_site_line(sm_site site) { return static_cast<sm_u32>(site >>
 constexpr sm_u32 sm_site_column(sm_site site) { return static_cast<sm_u32>(site) & 0xfff; }
 
 // ---- What a module says of itself
-// -----------------------------------------------------------------
+// ----------------------------------------------------------------
 
 enum sm_argument_kind : sm_u8 { SM_ARGUMENT_BUFFER, SM_ARGUMENT_THREADGROUP };
 
@@ -145,7 +146,7 @@ struct sm_module {
 };
 
 // ---- What the executor does for a kernel
-// -------------------------------------------------------------
+// ---------------------------------------------------------
 
 // The values of the lanes of one SIMD group at one call. `value` holds them one after the other,
 // lane i at i * bytes; lanes outside `active` hold zeros. A combine function runs once, in
@@ -158,7 +159,13 @@ struct sm_lanes {
 };
 typedef void (*sm_combine)(sm_lanes*);
 
-enum sm_access_kind : sm_u32 { SM_READ = 1, SM_WRITE = 2, SM_ATOMIC = 4 };
+// Bits of an access. Above SM_ALIGNMENT_SHIFT stands the binary logarithm of the alignment that the
+// access relies on.
+enum sm_access_kind : sm_u32 { SM_READ = 1, SM_WRITE = 2, SM_ATOMIC = 4, SM_ALIGNMENT_SHIFT = 8 };
+
+// Marks a function that touches only what the executor handed to it, a combine function for
+// example: its own accesses are not checked.
+#define SM_TRUSTED __attribute__((annotate("softmetal.trusted")))
 
 extern "C" {
 extern const sm_module softmetal_module;
@@ -188,6 +195,12 @@ sm_u32 sm_load_function_constant(sm_u32 index, const char* name, sm_u32 type, vo
 // os_log and printf-like output of a kernel; `text` is already formatted.
 void sm_log(const char* text);
 
-// Checked modules only: called before each access. `kind` is a sm_access_kind, line 0 is unknown.
-void sm_access(const void* address, sm_u64 bytes, sm_u32 kind, sm_site site);
+// ---- Checked modules only: exec/pass puts calls of these before each access.
+// `base` is where the pointer came from (a buffer's first byte, for example) or null: the access
+// must stay in what `base` points into. A site with line 0 is unknown.
+void sm_access(const void* address, const void* base, sm_u64 bytes, sm_u32 kind, sm_site site);
+// Called when an access leaves a variable of the thread or a table of the module. `object` is the
+// table's name, null for a variable.
+__attribute__((noreturn)) void sm_object_overrun(sm_i64 offset, sm_u64 bytes, sm_u64 object_bytes,
+                                                 const char* object, sm_u32 kind, sm_site site);
 }

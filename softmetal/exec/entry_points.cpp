@@ -40,6 +40,11 @@ void* sm_threadgroup_storage(const sm_threadgroup_variable* variable) {
 
 void sm_log(const char* text) { worker().log(text); }
 
-void sm_access(const void*, sm_u64, sm_u32, sm_site) {}
+void sm_access(const void*, const void*, sm_u64, sm_u32, sm_site) {}
+
+void sm_object_overrun(sm_i64 offset, sm_u64 bytes, sm_u64 object_bytes, const char* object,
+                       sm_u32 kind, sm_site site) {
+    worker().object_overrun(offset, bytes, object_bytes, object, kind, site);
+}
 
 }  // extern "C"

@@ -13,6 +13,16 @@ std::string describe(sm_u32x3 position) {
     return fmt::format("({}, {}, {})", position.x, position.y, position.z);
 }
 
+// "reads 4 bytes"
+std::string describe_access(uint64_t bytes, uint32_t kind) {
+    const bool changes = (kind & SM_READ) != 0 && (kind & SM_WRITE) != 0;
+    return fmt::format("{}{} {} byte{}", (kind & SM_ATOMIC) != 0 ? "atomically " : "",
+                       changes                  ? "changes"
+                       : (kind & SM_WRITE) != 0 ? "writes"
+                                                : "reads",
+                       bytes, bytes == 1 ? "" : "s");
+}
+
 }  // namespace
 
 std::string Worker::describe_site(sm_site site) const {
@@ -99,6 +109,15 @@ void Worker::report_returned_thread() {
                         returned.size(), thread_count_, describe_threads(returned)),
             site_of_[waiting]);
     }
+}
+
+void Worker::report_overrun(int64_t offset, uint64_t bytes, uint64_t object_bytes,
+                            const char* object, uint32_t kind, sm_site site) {
+    const std::string name =
+        object == nullptr ? "a variable of its own" : fmt::format("table '{}'", object);
+    set_error(fmt::format("{} at offset {} of {}, which has {}", describe_access(bytes, kind),
+                          offset, name, object_bytes),
+              site);
 }
 
 }  // namespace softmetal::exec

@@ -433,6 +433,12 @@ void* Worker::threadgroup_storage(const sm_threadgroup_variable& variable) {
     return address;
 }
 
+void Worker::object_overrun(int64_t offset, uint64_t bytes, uint64_t object_bytes,
+                            const char* object, uint32_t kind, sm_site site) {
+    report_overrun(offset, bytes, object_bytes, object, kind, site);
+    leave_fiber(*fiber_, main_);
+}
+
 void Worker::log(const char* text) const {
     if (plan_->launch.log) {
         plan_->launch.log(text);

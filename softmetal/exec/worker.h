@@ -82,6 +82,8 @@ class Worker {
                                   sm_combine combine);
     void* threadgroup_storage(const sm_threadgroup_variable& variable);
     void log(const char* text) const;
+    [[noreturn]] void object_overrun(int64_t offset, uint64_t bytes, uint64_t object_bytes,
+                                     const char* object, uint32_t kind, sm_site site);
 
   private:
     enum class Scope : uint8_t { Simdgroup, Quad };
@@ -123,6 +125,8 @@ class Worker {
     uint64_t rank(sm_site site) const;
 
     // Reports, report.cpp.
+    void report_overrun(int64_t offset, uint64_t bytes, uint64_t object_bytes, const char* object,
+                        uint32_t kind, sm_site site);
     void report_divergence();
     void report_returned_thread();
     void set_error(const std::string& what, sm_site site);           // of the running thread

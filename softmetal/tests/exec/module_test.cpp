@@ -71,7 +71,7 @@ TEST(Module, EveryLoadHasItsOwnVariables) {
 TEST(Module, RefusesAnotherAbi) {
     const auto module = Module::load(module_bytes("old_abi"), {});
     ASSERT_FALSE(module);
-    EXPECT_THAT(module.error(), HasSubstr("has ABI version 42, this program runs 1"));
+    EXPECT_THAT(module.error(), HasSubstr("has ABI version 41, this program runs 2"));
 }
 
 TEST(Module, RefusesWhatIsNoModule) {

@@ -2,4 +2,4 @@
 #include "hand_module.h"
 
 extern "C" __attribute__((visibility("default")))
-const sm_module softmetal_module = {.abi_version = SM_ABI_VERSION + 41, .query = &active_query};
+const sm_module softmetal_module = {.abi_version = 41, .query = &active_query};
