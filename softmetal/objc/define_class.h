@@ -119,8 +119,7 @@ struct Field<M> {
     static U* get(T* self, SEL) { return (self->*M).get(); }
     static void set(T* self, SEL, U* value) { self->*M = Ref<U>::retaining(value); }
     static void copy(T* self, SEL, U* value) {
-        static const SEL selector = intern("copy");
-        self->*M = Ref<U>::adopt(send<U*>(value, selector));
+        self->*M = Ref<U>::adopt(static_cast<U*>(copy_of(value).leak()));
     }
 };
 

@@ -153,6 +153,9 @@ R send(const Object* receiver, SEL selector, Args... args) {
                                                                                args...);
 }
 
+// The receiver's -copy, which for what cannot change is the receiver itself. nullptr for nullptr.
+Ref<Object> copy_of(Object* object);
+
 // Ends the process with "softmetal: " and one line.
 [[noreturn, gnu::format(printf, 1, 2)]] void stop(const char* format, ...);
 

@@ -88,6 +88,11 @@ struct AutoreleasePool : Object {
 
 }  // namespace
 
+Ref<Object> copy_of(Object* object) {
+    static const SEL selector = intern("copy");
+    return Ref<Object>::adopt(send<Object*>(object, selector));
+}
+
 void register_root() {
     static const auto raw = [](const char* selector, Object* (*imp)(Object*, SEL)) {
         return Method{selector, reinterpret_cast<IMP>(imp), Method::OnClass};

@@ -199,14 +199,13 @@ Object* Dictionary::find(const Object* key) const {
 }
 
 void Dictionary::set(Object* key, Object* value) {
-    static const SEL copy_selector = intern("copy");
     require(key, "-[NSDictionary initWithObjects:forKeys:count:]");
     require(value, "-[NSDictionary initWithObjects:forKeys:count:]");
     if (const auto found = index_of.find(key); found != index_of.end()) {
         entries[found->second].second = Ref<Object>::retaining(value);
         return;
     }
-    auto kept = Ref<Object>::adopt(send<Object*>(key, copy_selector));
+    Ref<Object> kept = copy_of(key);
     index_of.emplace(kept.get(), entries.size());
     entries.emplace_back(std::move(kept), Ref<Object>::retaining(value));
 }

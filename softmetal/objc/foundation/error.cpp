@@ -27,8 +27,7 @@ namespace {
 
 Error* init_error(Error* self, Object* domain, intptr_t code, Dictionary* info) {
     if (!domain) stop("-[NSError initWithDomain:code:userInfo:] with a nil domain");
-    static const SEL copy_selector = intern("copy");
-    self->domain = Ref<Object>::adopt(send<Object*>(domain, copy_selector));
+    self->domain = copy_of(domain);
     self->code = code;
     self->user_info = info ? Ref<Dictionary>::retaining(info) : make<Dictionary>();
     return self;
