@@ -3,7 +3,7 @@
 // itself, since GPUs have neither libc nor libstdc++.
 #pragma once
 
-// In this order, each may use what stands above it:
+// In this order: each may use what stands above it.
 // clang-format off
 #include "softmetal/exec/abi.h"
 #include "softmetal/msl/stdlib/macros.h"
@@ -12,15 +12,22 @@
 #include "softmetal/msl/stdlib/types/swizzle.h"
 #include "softmetal/msl/stdlib/types/vec.h"
 #include "softmetal/msl/stdlib/types/packed.h"
-#include "softmetal/msl/stdlib/types/traits.h"
-#include "softmetal/msl/stdlib/types/shape.h"
 #include "softmetal/msl/stdlib/types/vec_names.h"
+#include "softmetal/msl/stdlib/types/traits.h"
 #include "softmetal/msl/stdlib/types/limits.h"
 #include "softmetal/msl/stdlib/types/array.h"
+#include "softmetal/msl/stdlib/types/shape.h"
+#include "softmetal/msl/stdlib/math/lane_math.h"
+#include "softmetal/msl/stdlib/math/core_float.h"
+#include "softmetal/msl/stdlib/math/core_double.h"
 #include "softmetal/msl/stdlib/math/exact.h"
+#include "softmetal/msl/stdlib/math/math.h"
+#include "softmetal/msl/stdlib/math/common.h"
+#include "softmetal/msl/stdlib/math/relational.h"
+#include "softmetal/msl/stdlib/math/geometric.h"
 #include "softmetal/msl/stdlib/simd/site.h"
-#include "softmetal/msl/stdlib/simd/lanes_cpu.h"
 #include "softmetal/msl/stdlib/simd/operations.h"
-#include "softmetal/msl/stdlib/simd/simdgroup.h"
+#include "softmetal/msl/stdlib/simd/lanes_cpu.h"
 #include "softmetal/msl/stdlib/simd/barrier.h"
+#include "softmetal/msl/stdlib/simd/simdgroup.h"
 // clang-format on

@@ -7,7 +7,7 @@ namespace metal {
 template <class T, int N>
 struct packed_vec;
 
-namespace sm {
+namespace storage {
 template <class T, int N>
 struct packed_lanes {
     T e[N];
@@ -41,45 +41,45 @@ struct packed_lanes {
         ((e[I] = a.template lane<I>()), ...);
     }
 };
-}  // namespace sm
+}  // namespace storage
 
-#define SM_PACKED_COMMON(N)                                                                   \
-    using sm::packed_lanes<T, N>::e;                                                          \
-    packed_vec() = default;                                                                   \
-    SM_FN constexpr packed_vec(vec<T, N> a) { *this = a; }                                    \
-    template <class U>                                                                        \
-        requires(!__is_same(U, T))                                                            \
-    SM_FN constexpr explicit packed_vec(vec<U, N> a) : packed_vec(vec<T, N>(a)) {}            \
-    template <class U>                                                                        \
-        requires(!__is_same(U, T))                                                            \
-    SM_FN constexpr explicit packed_vec(const packed_vec<U, N>& a)                            \
-        : packed_vec(vec<T, N>(vec<U, N>(a))) {}                                              \
-    template <sm::Scalar U>                                                                   \
-    SM_FN constexpr packed_vec(U s) : packed_vec(vec<T, N>(s)) {}                             \
-    template <class A, class B, class... C>                                                   \
-        requires(__is_constructible(vec<T, N>, A, B, C...))                                   \
-    SM_FN constexpr packed_vec(A a, B b, C... c) : packed_vec(vec<T, N>(a, b, c...)) {}       \
-    SM_FN constexpr packed_vec& operator=(vec<T, N> a) {                                      \
-        this->put(a, __make_integer_seq<sm::packed_lanes<T, N>::template indices, int, N>{}); \
-        return *this;                                                                         \
-    }                                                                                         \
-    SM_FN constexpr operator vec<T, N>() const {                                              \
-        return this->whole(                                                                   \
-            __make_integer_seq<sm::packed_lanes<T, N>::template indices, int, N>{});          \
-    }                                                                                         \
-    SM_FN constexpr T& operator[](size_t i) { return e[i]; }                                  \
-    SM_FN constexpr const T& operator[](size_t i) const { return e[i]; }                      \
-    SM_PACKED_OPERATORS(N, +)                                                                 \
-    SM_PACKED_OPERATORS(N, -)                                                                 \
-    SM_PACKED_OPERATORS(N, *)                                                                 \
-    SM_PACKED_OPERATORS(N, /)                                                                 \
-    SM_PACKED_ASSIGN(N, %)                                                                    \
-    SM_PACKED_ASSIGN(N, &)                                                                    \
-    SM_PACKED_ASSIGN(N, |)                                                                    \
-    SM_PACKED_ASSIGN(N, ^)                                                                    \
-    SM_PACKED_ASSIGN(N, <<)                                                                   \
-    SM_PACKED_ASSIGN(N, >>)                                                                   \
-    SM_FN friend constexpr vec<T, N> operator-(packed_vec a) { return -vec<T, N>(a); }        \
+#define SM_PACKED_COMMON(N)                                                                        \
+    using storage::packed_lanes<T, N>::e;                                                          \
+    packed_vec() = default;                                                                        \
+    SM_FN constexpr packed_vec(vec<T, N> a) { *this = a; }                                         \
+    template <class U>                                                                             \
+        requires(!__is_same(U, T))                                                                 \
+    SM_FN constexpr explicit packed_vec(vec<U, N> a) : packed_vec(vec<T, N>(a)) {}                 \
+    template <class U>                                                                             \
+        requires(!__is_same(U, T))                                                                 \
+    SM_FN constexpr explicit packed_vec(const packed_vec<U, N>& a)                                 \
+        : packed_vec(vec<T, N>(vec<U, N>(a))) {}                                                   \
+    template <sm::Scalar U>                                                                        \
+    SM_FN constexpr packed_vec(U s) : packed_vec(vec<T, N>(s)) {}                                  \
+    template <class A, class B, class... C>                                                        \
+        requires(__is_constructible(vec<T, N>, A, B, C...))                                        \
+    SM_FN constexpr packed_vec(A a, B b, C... c) : packed_vec(vec<T, N>(a, b, c...)) {}            \
+    SM_FN constexpr packed_vec& operator=(vec<T, N> a) {                                           \
+        this->put(a, __make_integer_seq<storage::packed_lanes<T, N>::template indices, int, N>{}); \
+        return *this;                                                                              \
+    }                                                                                              \
+    SM_FN constexpr operator vec<T, N>() const {                                                   \
+        return this->whole(                                                                        \
+            __make_integer_seq<storage::packed_lanes<T, N>::template indices, int, N>{});          \
+    }                                                                                              \
+    SM_FN constexpr T& operator[](size_t i) { return e[i]; }                                       \
+    SM_FN constexpr const T& operator[](size_t i) const { return e[i]; }                           \
+    SM_PACKED_OPERATORS(N, +)                                                                      \
+    SM_PACKED_OPERATORS(N, -)                                                                      \
+    SM_PACKED_OPERATORS(N, *)                                                                      \
+    SM_PACKED_OPERATORS(N, /)                                                                      \
+    SM_PACKED_ASSIGN(N, %)                                                                         \
+    SM_PACKED_ASSIGN(N, &)                                                                         \
+    SM_PACKED_ASSIGN(N, |)                                                                         \
+    SM_PACKED_ASSIGN(N, ^)                                                                         \
+    SM_PACKED_ASSIGN(N, <<)                                                                        \
+    SM_PACKED_ASSIGN(N, >>)                                                                        \
+    SM_FN friend constexpr vec<T, N> operator-(packed_vec a) { return -vec<T, N>(a); }             \
     SM_FN friend constexpr vec<T, N> operator+(packed_vec a) { return vec<T, N>(a); }
 
 #define SM_PACKED_ASSIGN(N, op)                               \
@@ -109,17 +109,17 @@ struct packed_lanes {
     }
 
 template <class T>
-struct packed_vec<T, 2> : sm::packed_lanes<T, 2> {
+struct packed_vec<T, 2> : storage::packed_lanes<T, 2> {
     SM_PACKED_COMMON(2)
     SM_SWIZZLES_2
 };
 template <class T>
-struct packed_vec<T, 3> : sm::packed_lanes<T, 3> {
+struct packed_vec<T, 3> : storage::packed_lanes<T, 3> {
     SM_PACKED_COMMON(3)
     SM_SWIZZLES_3
 };
 template <class T>
-struct packed_vec<T, 4> : sm::packed_lanes<T, 4> {
+struct packed_vec<T, 4> : storage::packed_lanes<T, 4> {
     SM_PACKED_COMMON(4)
     SM_SWIZZLES_4
 };

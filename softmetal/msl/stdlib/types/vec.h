@@ -9,9 +9,13 @@ struct vec;
 template <class T, int N>
 struct packed_vec;
 
-namespace sm {
+// The storage and the lanes of a vector; what swizzles are made of. A namespace of its own, because
+// calls with vectors are also looked up in it.
+namespace storage {
 
-// The storage and the lanes of a vector; what swizzles are made of.
+using sm::element_t;
+using sm::native_t;
+
 template <class T, int N>
 struct vec_lanes {
     typedef native_t<T, N> native;
@@ -19,11 +23,11 @@ struct vec_lanes {
 
     template <int I>
     SM_FN constexpr T lane() const {
-        return static_cast<T>(lane_of<I, element_t<T>, N>(v));
+        return static_cast<T>(sm::lane_of<I, element_t<T>, N>(v));
     }
     template <int I>
     SM_FN constexpr void put_lane(T a) {
-        v = with_lane<element_t<T>, N>(v, I, static_cast<element_t<T>>(a));
+        v = sm::with_lane<element_t<T>, N>(v, I, static_cast<element_t<T>>(a));
     }
     template <int... I>
     SM_FN constexpr vec<T, sizeof...(I)> lanes() const {
@@ -49,6 +53,9 @@ struct vec_lanes {
     }
 };
 
+}  // namespace storage
+
+namespace sm {
 template <class U, class T>
 concept LaneValue = Scalar<U> || (__is_class(U) && __is_convertible_to(U, T));
 
@@ -56,8 +63,8 @@ concept LaneValue = Scalar<U> || (__is_class(U) && __is_convertible_to(U, T));
 
 // Constructors and operators that all widths share. `native` is the clang vector inside.
 #define SM_VEC_COMMON(N)                                                                     \
-    typedef typename sm::vec_lanes<T, N>::native native;                                     \
-    using sm::vec_lanes<T, N>::v;                                                            \
+    typedef typename storage::vec_lanes<T, N>::native native;                                \
+    using storage::vec_lanes<T, N>::v;                                                       \
     vec() = default;                                                                         \
     SM_FN static constexpr vec of(native a) {                                                \
         vec r;                                                                               \
@@ -176,7 +183,7 @@ concept LaneValue = Scalar<U> || (__is_class(U) && __is_convertible_to(U, T));
     }
 
 template <class T>
-struct vec<T, 2> : sm::vec_lanes<T, 2> {
+struct vec<T, 2> : storage::vec_lanes<T, 2> {
     SM_VEC_COMMON(2)
     template <sm::LaneValue<T> A, sm::LaneValue<T> B>
     SM_FN constexpr vec(A a, B b) {
@@ -187,7 +194,7 @@ struct vec<T, 2> : sm::vec_lanes<T, 2> {
 };
 
 template <class T>
-struct vec<T, 3> : sm::vec_lanes<T, 3> {
+struct vec<T, 3> : storage::vec_lanes<T, 3> {
     SM_VEC_COMMON(3)
     template <sm::LaneValue<T> A, sm::LaneValue<T> B, sm::LaneValue<T> C>
     SM_FN constexpr vec(A a, B b, C c) {
@@ -201,7 +208,7 @@ struct vec<T, 3> : sm::vec_lanes<T, 3> {
 };
 
 template <class T>
-struct vec<T, 4> : sm::vec_lanes<T, 4> {
+struct vec<T, 4> : storage::vec_lanes<T, 4> {
     SM_VEC_COMMON(4)
     template <sm::LaneValue<T> A, sm::LaneValue<T> B, sm::LaneValue<T> C, sm::LaneValue<T> D>
     SM_FN constexpr vec(A a, B b, C c, D d) {
@@ -231,7 +238,7 @@ struct vec<T, 4> : sm::vec_lanes<T, 4> {
 
 // Widths MSL does not name but templates reach: one lane, and register fragments of 8 and more.
 template <class T, int N>
-struct vec : sm::vec_lanes<T, N> {
+struct vec : storage::vec_lanes<T, N> {
     SM_VEC_COMMON(N)
 };
 
