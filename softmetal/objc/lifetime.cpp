@@ -98,6 +98,16 @@ void release(Object* object) {
     if (before == 1) destroy(object);
 }
 
+bool retain_if_alive(Object* object) {
+    intptr_t count = object->references.load(std::memory_order_relaxed);
+    while (count > 0) {
+        if (object->references.compare_exchange_weak(count, count + 1, std::memory_order_relaxed)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 uintptr_t retain_count(const Object* object) {
     if (object->isa->flags & kUncounted) return UINTPTR_MAX;
     return static_cast<uintptr_t>(object->references.load(std::memory_order_relaxed));

@@ -38,6 +38,7 @@ void retain(Object* object);
 void release(Object* object);
 void autorelease(Object* object);
 uintptr_t retain_count(const Object* object);
+bool retain_if_alive(Object* object);  // false when the last reference is going at this moment
 
 // Owns one reference.
 template <class T>
@@ -81,6 +82,13 @@ T* autoreleased(Ref<T> object) {
     T* raw = object.leak();
     autorelease(raw);
     return raw;
+}
+
+// For a pointer that is no reference: null when the object is being destroyed. The caller makes sure
+// that its memory is still there.
+template <class T>
+Ref<T> try_retain(T* object) {
+    return retain_if_alive(object) ? Ref<T>::adopt(object) : nullptr;
 }
 
 // The objects autoreleased on this thread while it lives end with it. For threads of our own.

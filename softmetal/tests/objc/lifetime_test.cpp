@@ -85,6 +85,18 @@ TEST(LifetimeDeathTest, APoolReleasesWhatWasReleasedAlready) {
         "release of a released NSString");
 }
 
+TEST(Lifetime, AnObjectThatGoesIsNotRetained) {
+    NS::String* string = made();
+    auto* object = reinterpret_cast<softmetal::objc::Object*>(string);
+    {
+        const auto held = softmetal::objc::try_retain(object);
+        EXPECT_EQ(held.get(), object);
+        EXPECT_EQ(string->retainCount(), 2u);
+    }
+    string->release();
+    EXPECT_FALSE(softmetal::objc::try_retain(object));
+}
+
 TEST(Lifetime, ManyDeadObjectsAreForgotten) {
     // Far more than are kept for recognition; the sanitizers would see a wrong free.
     for (int i = 0; i < 20000; ++i) made()->release();
