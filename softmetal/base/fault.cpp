@@ -12,11 +12,11 @@
 namespace softmetal {
 namespace {
 
-constexpr int kSignals[] = {SIGSEGV, SIGBUS};
+constexpr std::array kSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
 // Read in signal context, so: fixed size, atomics only.
 std::array<std::atomic<FaultClaim>, 8> claims = {};
-struct sigaction earlier[2];
+std::array<struct sigaction, kSignals.size()> earlier;
 
 bool is_write(const void* context) {
     const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
@@ -40,7 +40,9 @@ bool is_write(const void* context) {
 }
 
 void pass_on(int signal, siginfo_t* info, void* context) {
-    const auto& action = earlier[signal == SIGSEGV ? 0 : 1];
+    size_t slot = 0;
+    while (kSignals[slot] != signal) ++slot;
+    const auto& action = earlier[slot];
     if (action.sa_flags & SA_SIGINFO) return action.sa_sigaction(signal, info, context);
     if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN) {
         return action.sa_handler(signal);
@@ -52,8 +54,11 @@ void pass_on(int signal, siginfo_t* info, void* context) {
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
-    const auto fault = Fault{
-        .address = info->si_addr, .is_write = is_write(context), .info = info, .context = context};
+    const auto fault = Fault{.signal = signal,
+                             .address = info->si_addr,
+                             .is_write = is_write(context),
+                             .info = info,
+                             .context = context};
     for (const auto& slot : claims) {
         const auto claim = slot.load(std::memory_order_acquire);
         if (claim == nullptr) break;
@@ -67,7 +72,7 @@ void install() {
     action.sa_sigaction = on_fault;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     sigemptyset(&action.sa_mask);
-    for (int i = 0; i < 2; ++i) sigaction(kSignals[i], &action, &earlier[i]);
+    for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &action, &earlier[i]);
 }
 
 }  // namespace

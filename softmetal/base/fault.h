@@ -1,7 +1,7 @@
-// One handler for SIGSEGV and SIGBUS, shared by all parts of softmetal that can make sense of a
-// memory fault (a kernel that left its buffers, a host access to memory that work in flight uses).
-// A fault that nobody claims goes to the handler that was installed before, a sanitizer's or the
-// program's.
+// One handler for the faults of the processor (SIGSEGV, SIGBUS, SIGFPE, SIGILL), shared by all
+// parts of softmetal that can make sense of one (a kernel that left its buffers, a host access to
+// memory that work in flight uses). A fault that nobody claims goes to the handler that was
+// installed before, a sanitizer's or the program's.
 #pragma once
 
 #include <csignal>
@@ -9,8 +9,9 @@
 namespace softmetal {
 
 struct Fault {
-    void* address = nullptr;
-    bool is_write = false;
+    int signal = 0;
+    void* address = nullptr;  // of the data, or of the code for SIGFPE and SIGILL
+    bool is_write = false;    // SIGSEGV and SIGBUS
     siginfo_t* info = nullptr;
     void* context = nullptr;  // ucontext_t
 };

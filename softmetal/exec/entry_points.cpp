@@ -40,7 +40,16 @@ void* sm_threadgroup_storage(const sm_threadgroup_variable* variable) {
 
 void sm_log(const char* text) { worker().log(text); }
 
-void sm_access(const void*, const void*, sm_u64, sm_u32, sm_site) {}
+void sm_access(const void* address, const void* base, sm_u64 bytes, sm_u32 kind, sm_site site) {
+    // Static initialisers of a module are checked code too, but run while it is being loaded.
+    Worker* const running = Worker::running();
+    if (running == nullptr) return;
+    running->access({.address = reinterpret_cast<uintptr_t>(address),
+                     .base = reinterpret_cast<uintptr_t>(base),
+                     .bytes = bytes,
+                     .kind = kind,
+                     .site = site});
+}
 
 void sm_object_overrun(sm_i64 offset, sm_u64 bytes, sm_u64 object_bytes, const char* object,
                        sm_u32 kind, sm_site site) {

@@ -30,7 +30,7 @@ struct Job {
     std::mutex mutex;  // guards the rest
     std::condition_variable left;
     int helpers = 0;
-    uint64_t barriers = 0;
+    Counters counters = {};
     uint64_t failed_at = ~uint64_t{0};
     std::string error;
 
@@ -69,7 +69,15 @@ struct Job {
         }
         worker.end();
         const auto lock = std::lock_guard(mutex);
-        barriers += worker.barriers();
+        counters.barriers += worker.barriers();
+        const auto* counter = worker.counter();
+        if (counter == nullptr) return;
+        counters.read_bytes += counter->read().total;
+        counters.read_distinct_bytes += counter->read().distinct;
+        counters.read_distinct_in_simdgroup_bytes += counter->read().distinct_in_simdgroup;
+        counters.written_bytes += counter->written().total;
+        counters.written_distinct_bytes += counter->written().distinct;
+        counters.written_distinct_in_simdgroup_bytes += counter->written().distinct_in_simdgroup;
     }
 };
 
@@ -166,14 +174,14 @@ Executor::~Executor() = default;
 
 Result<Counters> Executor::run(const Launch& launch) {
     const uint64_t n_threads = uint64_t{launch.threads.x} * launch.threads.y * launch.threads.z;
-    auto counters = Counters{.dispatches = 1, .threads = n_threads};
-    if (n_threads == 0) return counters;
+    if (n_threads == 0) return Counters{.dispatches = 1};
     const auto plan = SOFTMETAL_TRY(GridPlan::of(launch));
     auto job = Job(plan);
+    job.counters.dispatches = 1;
+    job.counters.threads = n_threads;
     impl_->run(job);
     if (!job.error.empty()) return fail(std::move(job.error));
-    counters.barriers = job.barriers;
-    return counters;
+    return job.counters;
 }
 
 }  // namespace softmetal::exec

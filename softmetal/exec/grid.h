@@ -27,6 +27,7 @@ struct MemoryRange {
     const void* begin = nullptr;
     uint64_t bytes = 0;
     const char* label = "";  // for reports
+    bool read_only = false;
 };
 
 struct Launch {

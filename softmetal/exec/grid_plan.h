@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "softmetal/exec/grid.h"
 #include "softmetal/exec/group_order.h"
+#include "softmetal/exec/memory_counter.h"
+#include "softmetal/exec/memory_map.h"
 
 namespace softmetal::exec {
 
@@ -15,7 +18,12 @@ struct GridPlan {
     Size3 groups;
     GroupOrder order;
     uint64_t threadgroup_arena_bytes = 0;
+    MemoryMap memory;                       // when the module's accesses are checked
+    std::unique_ptr<TouchedBytes> touched;  // when they are counted
 
+    bool checks_accesses() const {
+        return launch.checks != Checks::Off && launch.module->table().is_checked != 0;
+    }
     uint64_t group_count() const { return uint64_t{groups.x} * groups.y * groups.z; }
     // Needs a launch with threads in it.
     static Result<GridPlan> of(const Launch& launch);

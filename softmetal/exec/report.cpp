@@ -13,16 +13,6 @@ std::string describe(sm_u32x3 position) {
     return fmt::format("({}, {}, {})", position.x, position.y, position.z);
 }
 
-// "reads 4 bytes"
-std::string describe_access(uint64_t bytes, uint32_t kind) {
-    const bool changes = (kind & SM_READ) != 0 && (kind & SM_WRITE) != 0;
-    return fmt::format("{}{} {} byte{}", (kind & SM_ATOMIC) != 0 ? "atomically " : "",
-                       changes                  ? "changes"
-                       : (kind & SM_WRITE) != 0 ? "writes"
-                                                : "reads",
-                       bytes, bytes == 1 ? "" : "s");
-}
-
 }  // namespace
 
 std::string Worker::describe_site(sm_site site) const {
@@ -109,6 +99,10 @@ void Worker::report_returned_thread() {
                         returned.size(), thread_count_, describe_threads(returned)),
             site_of_[waiting]);
     }
+}
+
+void Worker::report_access(const Access& access) {
+    set_error(checker_.complaint(access, describe_access(access.bytes, access.kind)), access.site);
 }
 
 void Worker::report_overrun(int64_t offset, uint64_t bytes, uint64_t object_bytes,

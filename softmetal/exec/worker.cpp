@@ -54,6 +54,17 @@ void copy_value(sm_u8* to, const void* from, uint32_t bytes) {
     }
 }
 
+// Of the argument that a threadgroup memory binding serves.
+const char* argument_name(const Launch& launch, size_t index) {
+    for (uint32_t i = 0; i < launch.kernel->n_arguments; ++i) {
+        const auto& argument = launch.kernel->arguments[i];
+        if (argument.kind == SM_ARGUMENT_THREADGROUP && argument.index == index) {
+            return argument.name;
+        }
+    }
+    return "";
+}
+
 uint32_t lowest_bits(uint32_t count) {
     return count >= 32 ? ~uint32_t{0} : (uint32_t{1} << count) - 1;
 }
@@ -82,11 +93,18 @@ Result<GridPlan> GridPlan::of(const Launch& launch) {
     const auto variables =
         static_cast<uint64_t>(table.threadgroup_variables_end - table.threadgroup_variables_begin);
     arena += (kArenaGap + kArenaAlignment) * (SM_MAX_THREADGROUP + variables + 1);
-    return GridPlan{
-        .launch = launch,
-        .groups = groups,
-        .order = GroupOrder(uint64_t{groups.x} * groups.y * groups.z, launch.order_seed),
-        .threadgroup_arena_bytes = arena};
+    auto plan =
+        GridPlan{.launch = launch,
+                 .groups = groups,
+                 .order = GroupOrder(uint64_t{groups.x} * groups.y * groups.z, launch.order_seed),
+                 .threadgroup_arena_bytes = arena};
+    if (!plan.checks_accesses()) return plan;
+    plan.memory = MemoryMap(launch);
+    if (launch.count_memory) {
+        plan.touched = std::make_unique<TouchedBytes>(plan.memory);
+        if (!plan.touched->is_complete()) return fail("out of memory for counting bytes");
+    }
+    return plan;
 }
 
 Worker& Worker::of_this_thread() {
@@ -94,7 +112,9 @@ Worker& Worker::of_this_thread() {
     return *worker;
 }
 
-Worker::Worker() : main_(fiber_of_this_thread()), pool_(&Worker::fiber_function, this) {}
+Worker::Worker() : main_(fiber_of_this_thread()), pool_(&Worker::fiber_function, this) {
+    add_fault_claim(&Worker::claim_fault);
+}
 
 Worker::~Worker() {
     if (view_ != nullptr) munmap(view_, sizeof(KernelView));
@@ -120,12 +140,23 @@ bool Worker::begin(const GridPlan& plan) {
         return false;
     }
 
+    checks_accesses_ = plan.checks_accesses();
+    if (checks_accesses_) {
+        checker_.begin(plan.memory, plan.launch,
+                       Region{.begin = reinterpret_cast<uintptr_t>(view_),
+                              .bytes = sizeof(KernelView),
+                              .kind = Region::Kind::Executor,
+                              .name = "what the executor hands to kernels"});
+    }
+    counter_.reset();
+    if (plan.touched != nullptr) counter_.emplace(*plan.touched);
     arena_used_ = 0;
     variables_.clear();
     std::ranges::copy(plan.launch.buffers, view_->arguments.buffers);
     for (size_t i = 0; i < SM_MAX_THREADGROUP; ++i) {
         const uint64_t bytes = plan.launch.threadgroup_bytes[i];
-        view_->arguments.threadgroup[i] = bytes == 0 ? nullptr : place(bytes, kArenaAlignment);
+        view_->arguments.threadgroup[i] =
+            bytes == 0 ? nullptr : place(bytes, kArenaAlignment, argument_name(plan.launch, i));
     }
     const auto& launch = plan.launch;
     const auto vector = [](Size3 size) { return sm_u32x3{size.x, size.y, size.z}; };
@@ -159,7 +190,10 @@ bool Worker::run_threadgroup(uint64_t index) {
         return false;
     }
     fiber_ = first;
+    is_in_kernel_ = true;
     switch_fiber(main_, *first);
+    is_in_kernel_ = false;
+    if (counter_) counter_->end_threadgroup();
     if (error_.empty()) return true;
     pool_.renew();
     return false;
@@ -411,11 +445,18 @@ inline void Worker::complete(Rendezvous& meeting, sm_lanes& lanes, uint32_t& wai
 // ---- Memory
 // -----------------------------------------------------------------------------------------
 
-void* Worker::place(uint64_t bytes, uint64_t alignment) {
+void* Worker::place(uint64_t bytes, uint64_t alignment, const char* name) {
     const uint64_t begin =
         round_up(arena_used_ + kArenaGap, std::max<uint64_t>(alignment, kArenaAlignment));
     if (bytes > arena_bytes_ || begin > arena_bytes_ - bytes) return nullptr;
     arena_used_ = begin + bytes;
+    if (checks_accesses_) {
+        checker_.add_threadgroup_array(
+            Region{.begin = reinterpret_cast<uintptr_t>(arena_ + begin),
+                   .bytes = bytes,
+                   .kind = Region::Kind::Threadgroup,
+                   .name = "threadgroup memory '" + std::string(name) + "'"});
+    }
     return arena_ + begin;
 }
 
@@ -423,7 +464,7 @@ void* Worker::threadgroup_storage(const sm_threadgroup_variable& variable) {
     for (const auto& placed : variables_) {
         if (placed.variable == &variable) return placed.address;
     }
-    void* const address = place(variable.bytes, variable.alignment);
+    void* const address = place(variable.bytes, variable.alignment, variable.name);
     if (address == nullptr) {
         set_error("has no room for threadgroup variable '" + std::string(variable.name) + "'", 0);
         leave_fiber(*fiber_, main_);
@@ -431,6 +472,16 @@ void* Worker::threadgroup_storage(const sm_threadgroup_variable& variable) {
     if (plan_->launch.checks != Checks::Off) std::memset(address, kUnspecified, variable.bytes);
     variables_.push_back({.variable = &variable, .address = address});
     return address;
+}
+
+void Worker::count(const Access& access) {
+    if (checker_.buffer_of(access) == nullptr) return;
+    counter_->count(access.address, access.bytes, access.kind, thread_ / SM_SIMD_WIDTH);
+}
+
+void Worker::refuse(const Access& access) {
+    report_access(access);
+    leave_fiber(*fiber_, main_);
 }
 
 void Worker::object_overrun(int64_t offset, uint64_t bytes, uint64_t object_bytes,

@@ -7,12 +7,16 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "softmetal/base/fault.h"
 #include "softmetal/exec/abi.h"
 #include "softmetal/exec/fiber.h"
 #include "softmetal/exec/grid_plan.h"
+#include "softmetal/exec/memory_checker.h"
+#include "softmetal/exec/memory_counter.h"
 
 namespace softmetal::exec {
 
@@ -40,6 +44,19 @@ struct SimdGroup {
     uint32_t first_thread = 0;
     Rendezvous simd;
     std::array<Rendezvous, kQuads> quads;
+};
+
+// Where signals of the calling thread are handled, for one that overflowed its stack. Uses the one
+// that is there, if any.
+class AlternateStack {
+  public:
+    AlternateStack();
+    ~AlternateStack();
+    AlternateStack(const AlternateStack&) = delete;
+    AlternateStack& operator=(const AlternateStack&) = delete;
+
+  private:
+    void* memory_ = nullptr;
 };
 
 // Everything of the executor that a kernel module reads or writes, in one stretch of memory.
@@ -72,6 +89,7 @@ class Worker {
 
     const std::string& error() const { return error_; }
     uint64_t barriers() const { return barriers_; }
+    const MemoryCounter* counter() const { return counter_ ? &*counter_ : nullptr; }
 
     // What the sm_* functions do for the running thread.
     const sm_thread* current_thread() const { return &view_->threads[thread_]; }
@@ -82,6 +100,13 @@ class Worker {
                                   sm_combine combine);
     void* threadgroup_storage(const sm_threadgroup_variable& variable);
     void log(const char* text) const;
+    void access(const Access& access) {
+        if (!checks_accesses_) return;
+        const auto stack = reinterpret_cast<uintptr_t>(fiber_->stack_begin);
+        if (!checker_.allows(access, stack, FiberPool::kStackBytes)) refuse(access);
+        if (counter_) [[unlikely]]
+            count(access);
+    }
     [[noreturn]] void object_overrun(int64_t offset, uint64_t bytes, uint64_t object_bytes,
                                      const char* object, uint32_t kind, sm_site site);
 
@@ -114,7 +139,15 @@ class Worker {
                              sm_combine combine);
     void complete(Rendezvous& meeting, sm_lanes& lanes, uint32_t& waiting);
     bool complete_barrier();
-    void* place(uint64_t bytes, uint64_t alignment);
+    void* place(uint64_t bytes, uint64_t alignment, const char* name);
+    [[noreturn]] void refuse(const Access& access);
+
+    // Faults of the processor, worker_faults.cpp.
+    static bool claim_fault(const Fault& fault);
+    [[noreturn]] static void after_fault();
+    void report_fault();
+
+    void count(const Access& access);
 
     // Lanes that do not stand at one place, divergence.cpp. False: error_ is set.
     bool resolve_simdgroup();
@@ -125,6 +158,7 @@ class Worker {
     uint64_t rank(sm_site site) const;
 
     // Reports, report.cpp.
+    void report_access(const Access& access);
     void report_overrun(int64_t offset, uint64_t bytes, uint64_t object_bytes, const char* object,
                         uint32_t kind, sm_site site);
     void report_divergence();
@@ -152,6 +186,7 @@ class Worker {
     uint32_t barrier_waiting_ = 0;
     bool barrier_is_mixed_ = false;
     bool serves_in_turns_ = false;
+    bool checks_accesses_ = false;
     uint32_t runnable_ = 0;  // SIMD groups with lanes that are fresh or ready
     int rotation_ = 0;
     sm_site barrier_site_ = 0;
@@ -159,6 +194,9 @@ class Worker {
     std::array<Fiber*, GridPlan::kMaxThreads> fiber_of_ = {};
     std::array<sm_site, GridPlan::kMaxThreads> site_of_ = {};
     std::array<SimdGroup, KernelView::kSimdGroups> simds_;
+
+    MemoryChecker checker_;
+    std::optional<MemoryCounter> counter_;
 
     const GridPlan* plan_ = nullptr;
     Fiber main_;
@@ -169,6 +207,9 @@ class Worker {
     uint32_t thread_count_ = 0;
     uint64_t barriers_ = 0;
     uint64_t callers_float_modes_ = 0;
+    bool is_in_kernel_ = false;  // a fault now is the kernel's
+    Fault fault_ = {};
+    AlternateStack alternate_stack_;
     std::string error_;
 
     char* arena_ = nullptr;

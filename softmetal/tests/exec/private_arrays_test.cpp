@@ -28,27 +28,28 @@ TEST_F(PrivateArrays, MayBeUsedToTheirEnds) {
 
 TEST_F(PrivateArrays, WritesPastTheEndAreReported) {
     EXPECT_THAT(error_with("index_variable", {8, 0}),
-                AllOf(StartsWith("private_arrays.cpp:13:"), HasSubstr("kernel 'index_variable'"),
+                AllOf(StartsWith(place("private_arrays", "the write")),
+                      HasSubstr("kernel 'index_variable'"),
                       HasSubstr("writes 4 bytes at offset 32 of a variable of its own"),
                       HasSubstr("which has 32"), HasSubstr("thread (0, 0, 0)")));
 }
 
 TEST_F(PrivateArrays, ReadsBeforeTheBeginningAreReported) {
     EXPECT_THAT(error_with("index_variable", {0, -1}),
-                AllOf(StartsWith("private_arrays.cpp:14:"),
+                AllOf(StartsWith(place("private_arrays", "the read")),
                       HasSubstr("reads 4 bytes at offset -4 of a variable of its own")));
 }
 
 TEST_F(PrivateArrays, TablesAreNamed) {
     EXPECT_THAT(error_with("index_table", {5}),
-                AllOf(StartsWith("private_arrays.cpp:17:"),
+                AllOf(StartsWith(place("private_arrays", "the table")),
                       HasSubstr("reads 4 bytes at offset 20 of table '(anonymous "
                                 "namespace)::table', which has 20")));
 }
 
 TEST_F(PrivateArrays, CopiesOfAnyLengthAreWatched) {
     EXPECT_THAT(error_with("copy_variable", {25}),
-                AllOf(StartsWith("private_arrays.cpp:22:"),
+                AllOf(StartsWith(place("private_arrays", "the copy")),
                       HasSubstr("reads 25 bytes at offset 0 of a variable of its own")));
 }
 

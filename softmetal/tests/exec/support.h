@@ -20,6 +20,17 @@ inline std::string module_bytes(const std::string& name) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// "NAME.cpp:LINE:" of the line of a module's source that ends in the comment `mark`.
+inline std::string place(const std::string& name, const std::string& mark) {
+    auto file = std::ifstream(std::string(SOFTMETAL_TEST_SOURCES) + "/" + name + ".cpp");
+    std::string line;
+    for (int number = 1; std::getline(file, line); ++number) {
+        if (line.ends_with("// " + mark)) return name + ".cpp:" + std::to_string(number) + ":";
+    }
+    ADD_FAILURE() << "no line of " << name << ".cpp ends in // " << mark;
+    return "";
+}
+
 inline std::shared_ptr<const Module> load_module(const std::string& name,
                                                  const std::vector<ConstantValue>& constants = {}) {
     auto module = Module::load(module_bytes(name), constants);

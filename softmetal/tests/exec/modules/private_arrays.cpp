@@ -10,16 +10,18 @@ KERNEL(index_variable) {
     unsigned numbers[8];
     for (unsigned i = 0; i < 8; ++i) numbers[i] = i * 3;
     const auto* in = k.buffer<const int>(1);
-    numbers[in[0]] = 100;  // the write
-    k.buffer<unsigned>(0)[0] = numbers[in[1]];
+    numbers[in[0]] = 100;                       // the write
+    k.buffer<unsigned>(0)[0] = numbers[in[1]];  // the read
 }
 
-KERNEL(index_table) { k.buffer<unsigned>(0)[0] = table[*k.buffer<const int>(1)]; }
+KERNEL(index_table) {
+    k.buffer<unsigned>(0)[0] = table[*k.buffer<const int>(1)];  // the table
+}
 
 KERNEL(copy_variable) {
     unsigned char bytes[24] = {};
     bytes[*k.buffer<unsigned char>(1) & 15] = 1;
-    __builtin_memcpy(k.buffer<void>(0), bytes, *k.buffer<const unsigned>(1));
+    __builtin_memcpy(k.buffer<void>(0), bytes, *k.buffer<const unsigned>(1));  // the copy
 }
 
 const sm_kernel kernels[] = {KERNEL_ROW(index_variable), KERNEL_ROW(index_table),
