@@ -33,7 +33,7 @@
 namespace softmetal::api {
 
 class KernelCode;
-struct KernelTally;
+class KernelTally;
 
 struct Fence {};
 
@@ -151,6 +151,7 @@ struct Recording {
     std::vector<exec::MemoryRange> ranges;  // of all dispatches, checked recordings only
     std::deque<std::string> names;          // labels that ranges point to
     std::vector<ResidentMemory> resident;   // for the whole command buffer
+    std::vector<ResidentMemory> used;       // what useResource told, in any encoder
     ByteArena bytes;
     // What commands point to. `retained` is empty in a command buffer without retained references.
     std::vector<std::shared_ptr<Allocation>> memory;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <tuple>
 #include <utility>
 
 #include "softmetal/base/fault.h"
@@ -78,11 +79,9 @@ bool claim_host_fault(const HostFault& fault) {
         static_cast<uint64_t>(static_cast<const std::byte*>(fault.address) - root->host());
     for (const auto& entry : root->watches) {
         if (!overlap(entry, offset, offset + 1) || !(fault.wrote || entry.writes)) continue;
-        auto& owner = *entry.owner;
-        if (std::exchange(owner.accessed_, true)) continue;
-        owner.access_ = {.wrote = fault.wrote,
-                         .offset = offset - entry.begin + owner.uses_[entry.use].begin,
-                         .use = entry.use};
+        const auto owner_lock = MutexLock(entry.owner->mutex_);
+        auto& access = entry.owner->access_;
+        if (!access) access = {.memory = root, .offset = offset, .wrote = fault.wrote};
     }
     // Nothing in flight covers the byte, only its page: opened all the same, or the access would
     // never end.
@@ -130,30 +129,27 @@ void forget_host_view(MemorySpace* space) {
 }
 
 InFlight::InFlight(std::vector<MemoryUse> uses) : uses_(std::move(uses)) {
-    for (size_t i = 0; i < uses_.size(); ++i) {
-        const auto& use = uses_[i];
-        auto& root = use.memory->root();
-        if (!is_watched(root) || use.begin >= use.end) continue;
-        const auto lock = MutexLock(root.space()->watch_mutex);
-        const uint64_t at = use.memory->root_offset();
-        root.watches.push_back({.begin = at + use.begin,
-                                .end = at + use.end,
-                                .writes = use.writes,
-                                .owner = this,
-                                .use = i});
-        protect(root, at + use.begin, at + use.end);
+    for (const auto& use : uses_) {
+        if (!is_watched(*use.memory)) continue;
+        const auto lock = MutexLock(use.memory->space()->watch_mutex);
+        use.memory->watches.push_back(
+            {.begin = use.begin, .end = use.end, .writes = use.writes, .owner = this});
+        protect(*use.memory, use.begin, use.end);
     }
 }
 
 InFlight::~InFlight() {
     for (const auto& use : uses_) {
-        auto& root = use.memory->root();
-        if (!is_watched(root)) continue;
-        const auto lock = MutexLock(root.space()->watch_mutex);
-        std::erase_if(root.watches, [&](const auto& entry) { return entry.owner == this; });
-        const uint64_t at = use.memory->root_offset();
-        if (use.begin < use.end) protect(root, at + use.begin, at + use.end);
+        if (!is_watched(*use.memory)) continue;
+        const auto lock = MutexLock(use.memory->space()->watch_mutex);
+        std::erase_if(use.memory->watches, [&](const auto& entry) { return entry.owner == this; });
+        protect(*use.memory, use.begin, use.end);
     }
+}
+
+std::optional<HostAccess> InFlight::violation() const {
+    const auto lock = MutexLock(mutex_);
+    return access_;
 }
 
 void note_host_access(Allocation& memory, uint64_t begin, uint64_t end, bool wrote) {
@@ -163,31 +159,30 @@ void note_host_access(Allocation& memory, uint64_t begin, uint64_t end, bool wro
     const auto lock = MutexLock(root.space()->watch_mutex);
     for (const auto& entry : root.watches) {
         if (!overlap(entry, at + begin, at + end) || !(wrote || entry.writes)) continue;
-        auto& owner = *entry.owner;
-        if (std::exchange(owner.accessed_, true)) continue;
-        const uint64_t from = std::max(at + begin, entry.begin);
-        owner.access_ = {.wrote = wrote,
-                         .offset = from - entry.begin + owner.uses_[entry.use].begin,
-                         .use = entry.use};
+        const auto owner_lock = MutexLock(entry.owner->mutex_);
+        auto& access = entry.owner->access_;
+        if (access) continue;
+        access = {.memory = &root, .offset = std::max(at + begin, entry.begin), .wrote = wrote};
     }
 }
 
-std::optional<std::string> InFlight::violation() const {
-    const MemoryUse* use = nullptr;
-    auto access = HostAccess{};
-    for (const auto& candidate : uses_) {
-        auto* space = candidate.memory->root().space();
-        if (space == nullptr) continue;
-        const auto lock = MutexLock(space->watch_mutex);
-        if (!accessed_) return std::nullopt;
-        access = access_;
-        use = &uses_[access.use];
-        break;
+std::vector<MemoryUse> merged(std::vector<MemoryUse> uses) {
+    std::erase_if(uses, [](const auto& use) { return use.begin >= use.end; });
+    std::ranges::sort(uses, {}, [](const auto& use) {
+        return std::tuple(use.memory.get(), use.writes, use.begin);
+    });
+    std::vector<MemoryUse> result;
+    for (auto& use : uses) {
+        if (!result.empty()) {
+            auto& last = result.back();
+            if (last.memory == use.memory && last.writes == use.writes && use.begin <= last.end) {
+                last.end = std::max(last.end, use.end);
+                continue;
+            }
+        }
+        result.push_back(std::move(use));
     }
-    if (use == nullptr) return std::nullopt;
-    return "the host " + std::string(access.wrote ? "wrote" : "read") + " byte " +
-           std::to_string(access.offset) + " of " + use->buffer + " while " + use->by +
-           (use->writes ? ", which writes it," : ", which reads it,") + " was in flight";
+    return result;
 }
 
 }  // namespace softmetal::api

@@ -18,42 +18,42 @@
 
 namespace softmetal::api {
 
-// What one command does to a stretch of memory.
+// What work does to a stretch of memory.
 struct MemoryUse {
-    std::shared_ptr<Allocation> memory;
-    uint64_t begin = 0, end = 0;  // bytes of `memory`
+    std::shared_ptr<Allocation> memory;  // a root
+    uint64_t begin = 0, end = 0;
     bool writes = false;
-    std::string buffer;  // how reports name the buffer
-    std::string by;      // and the command: "kernel 'add'"
 };
 
-class InFlight;
-
 struct HostAccess {
+    const Allocation* memory = nullptr;  // a root
+    uint64_t offset = 0;
     bool wrote = false;
-    uint64_t offset = 0;  // in the use's buffer
-    size_t use = 0;       // index
 };
 
 class InFlight {
   public:
+    // Few uses that do not overlap keep this quick: see merged().
     explicit InFlight(std::vector<MemoryUse> uses);
     // Opens the memory again, where no other work in flight needs it closed.
     ~InFlight();
     InFlight(const InFlight&) = delete;
     InFlight& operator=(const InFlight&) = delete;
 
-    // One sentence on the first host access, once there was one.
-    std::optional<std::string> violation() const;
+    // The first host access, once there was one.
+    std::optional<HostAccess> violation() const;
 
   private:
-    friend void note_host_access(Allocation& memory, uint64_t begin, uint64_t end, bool wrote);
     friend bool claim_host_fault(const struct HostFault& fault);
+    friend void note_host_access(Allocation& memory, uint64_t begin, uint64_t end, bool wrote);
 
-    std::vector<MemoryUse> uses_;
-    bool accessed_ = false;  // both under the watch mutex of the memory's space
-    HostAccess access_;
+    const std::vector<MemoryUse> uses_;
+    mutable Mutex mutex_;
+    std::optional<HostAccess> access_ SOFTMETAL_GUARDED_BY(mutex_);
 };
+
+// The same uses with overlapping and touching ones of one kind joined.
+std::vector<MemoryUse> merged(std::vector<MemoryUse> uses);
 
 // A host access that no page protection sees: didModifyRange writes device memory.
 void note_host_access(Allocation& memory, uint64_t begin, uint64_t end, bool wrote);

@@ -25,7 +25,6 @@ struct HostWatch {
     uint64_t begin = 0, end = 0;  // bytes of the root allocation
     bool writes = false;
     InFlight* owner = nullptr;
-    size_t use = 0;  // of the owner
 };
 
 constexpr uint64_t kPageBytes = 16384;  // Apple's, larger than the machine's own
@@ -74,7 +73,7 @@ class MemorySpace : public std::enable_shared_from_this<MemorySpace> {
 
 // One stretch of device memory. Commands keep it alive by shared_ptr, so that memory never goes
 // away under running work; `released` says that the program's buffer object is gone.
-class Allocation {
+class Allocation : public std::enable_shared_from_this<Allocation> {
   public:
     ~Allocation();
     Allocation(const Allocation&) = delete;
@@ -93,6 +92,9 @@ class Allocation {
     bool is_wrapped() const { return space_ == nullptr; }
     // The allocation that owns the pages, and where this one starts in it.
     Allocation& root() { return whole_ ? whole_->root() : *this; }
+    std::shared_ptr<Allocation> shared_root() {
+        return whole_ ? whole_->shared_root() : shared_from_this();
+    }
     uint64_t root_offset() const { return whole_ ? whole_->root_offset() + offset_ : 0; }
     MemorySpace* space() const { return space_.get(); }
 
@@ -101,6 +103,8 @@ class Allocation {
     std::string described() const;
 
     std::atomic<bool> released = false;
+    // The last recording that holds this, by number: it need not hold it twice.
+    std::atomic<uint64_t> held_by = 0;
     // Of a root: who uses it right now. Guarded by the space's watch_mutex.
     std::vector<HostWatch> watches;
 

@@ -140,16 +140,74 @@ class Runner {
 }  // namespace
 
 void KernelTally::add(const exec::Counters& run) {
-    const auto lock = MutexLock(mutex);
-    counters.dispatches += run.dispatches;
-    counters.threads += run.threads;
-    counters.barriers += run.barriers;
-    counters.read_bytes += run.read_bytes;
-    counters.read_distinct_bytes += run.read_distinct_bytes;
-    counters.read_distinct_in_simdgroup_bytes += run.read_distinct_in_simdgroup_bytes;
-    counters.written_bytes += run.written_bytes;
-    counters.written_distinct_bytes += run.written_distinct_bytes;
-    counters.written_distinct_in_simdgroup_bytes += run.written_distinct_in_simdgroup_bytes;
+    const auto lock = MutexLock(mutex_);
+    counters_.dispatches += run.dispatches;
+    counters_.threads += run.threads;
+    counters_.barriers += run.barriers;
+    counters_.read_bytes += run.read_bytes;
+    counters_.read_distinct_bytes += run.read_distinct_bytes;
+    counters_.read_distinct_in_simdgroup_bytes += run.read_distinct_in_simdgroup_bytes;
+    counters_.written_bytes += run.written_bytes;
+    counters_.written_distinct_bytes += run.written_distinct_bytes;
+    counters_.written_distinct_in_simdgroup_bytes += run.written_distinct_in_simdgroup_bytes;
+}
+
+KernelCounters KernelTally::get() const {
+    const auto lock = MutexLock(mutex_);
+    return counters_;
+}
+
+void KernelTally::reset() {
+    const auto lock = MutexLock(mutex_);
+    counters_ = {.kernel = std::move(counters_.kernel)};
+}
+
+void signal_events(const Recording& recording) {
+    for (const auto& command : recording.commands) {
+        if (const auto* signal = std::get_if<SignalEvent>(&command))
+            signal->event->set(signal->value);
+    }
+}
+
+std::string name_of_byte(const Recording& recording, const Allocation& root, uint64_t offset) {
+    for (const auto& memory : recording.memory) {
+        if (&memory->root() != &root) continue;
+        const uint64_t from = memory->root_offset();
+        if (offset < from || offset - from >= memory->length()) continue;
+        return fmt::format("byte {} of {}", offset - from, memory->described());
+    }
+    return fmt::format("byte {} of {}", offset, root.described());
+}
+
+std::string user_of_byte(const Recording& recording, const Allocation& root, uint64_t offset,
+                         bool or_reads) {
+    const auto covers = [&](Allocation* memory, uint64_t begin, uint64_t bytes) {
+        if (memory == nullptr || &memory->root() != &root) return false;
+        const uint64_t from = memory->root_offset() + begin;
+        return offset >= from && offset - from < bytes;
+    };
+    for (const auto& command : recording.commands) {
+        if (const auto* dispatch = std::get_if<Dispatch>(&command)) {
+            for (auto i = dispatch->bindings_begin; i < dispatch->bindings_end; ++i) {
+                const auto& binding = recording.bindings[i];
+                if (!covers(binding.memory, binding.offset, binding.bytes)) continue;
+                if (!binding.writes && !or_reads) continue;
+                return fmt::format("kernel '{}', which {} it as buffer({}) '{}',",
+                                   dispatch->code->name(), binding.writes ? "writes" : "reads",
+                                   binding.index, binding.name);
+            }
+        } else if (const auto* copy = std::get_if<CopyBuffer>(&command)) {
+            if (covers(copy->to, copy->to_offset, copy->bytes)) return "a blit copy that writes it";
+            if (or_reads && covers(copy->from, copy->from_offset, copy->bytes)) {
+                return "a blit copy that reads it";
+            }
+        } else if (const auto* fill = std::get_if<FillBuffer>(&command)) {
+            if (covers(fill->memory, fill->offset, fill->bytes)) return "a blit fill of it";
+        } else if (const auto* sync = std::get_if<SynchronizeBuffer>(&command)) {
+            if (covers(sync->host, 0, sync->host->length())) return "synchronizeResource on it";
+        }
+    }
+    return "work that was told of it by useResource";
 }
 
 std::optional<Failure> run(Recording& recording, const RunSettings& settings) {

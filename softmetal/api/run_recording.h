@@ -14,11 +14,16 @@
 namespace softmetal::api {
 
 // Counters of one kernel name.
-struct KernelTally {
-    Mutex mutex;
-    KernelCounters counters SOFTMETAL_GUARDED_BY(mutex);
-
+class KernelTally {
+  public:
+    explicit KernelTally(std::string kernel) { counters_.kernel = std::move(kernel); }
     void add(const exec::Counters& run);
+    KernelCounters get() const;
+    void reset();
+
+  private:
+    mutable Mutex mutex_;
+    KernelCounters counters_ SOFTMETAL_GUARDED_BY(mutex_);
 };
 
 struct RunSettings {
@@ -26,7 +31,6 @@ struct RunSettings {
     uint64_t order_seed = 0;
     bool serve_lowest_site_first = false;
     bool count_memory = false;
-    uint32_t max_grid_threads = 0;
 };
 
 struct Failure {
@@ -37,5 +41,15 @@ struct Failure {
 
 // Stops at the first failure; events are signalled all the same, so that nobody waits for ever.
 std::optional<Failure> run(Recording& recording, const RunSettings& settings);
+
+// What is left to do for a recording that will not run.
+void signal_events(const Recording& recording);
+
+// For the report on a host access. "byte 12 of buffer 'x'": the first buffer held that has the
+// byte, and "kernel 'add', which reads it as buffer(1) 'in',": a command that touches it; one that
+// writes it unless `or_reads`.
+std::string name_of_byte(const Recording& recording, const Allocation& root, uint64_t offset);
+std::string user_of_byte(const Recording& recording, const Allocation& root, uint64_t offset,
+                         bool or_reads);
 
 }  // namespace softmetal::api
