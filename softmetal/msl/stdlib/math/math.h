@@ -1,5 +1,4 @@
-// <metal_math>: the transcendental functions, by shape; and the namespaces fast and precise, which
-// hold the same functions: none of them gains on a CPU by being less exact.
+// <metal_math>: the transcendental functions, for every shape.
 #pragma once
 
 namespace metal {

@@ -28,6 +28,13 @@ struct shape<vec<T, N>> {
 template <class T, int N>
 struct shape<packed_vec<T, N>> : shape<vec<T, N>> {};
 
+// 0 for a scalar and for what is neither.
+template <class T>
+inline constexpr int shape_lanes = 0;
+template <class T>
+    requires requires { typename shape<T>::value; }
+inline constexpr int shape_lanes<T> = shape<T>::lanes;
+
 template <class T>
 using value_of = typename shape<T>::value;
 template <class T>

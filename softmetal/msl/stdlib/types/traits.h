@@ -23,7 +23,7 @@ struct type_identity {
     typedef T type;
 };
 template <class T>
-using type_identity_t = T;
+using type_identity_t = typename type_identity<T>::type;  // never deduced
 
 template <bool B, class T = void>
 struct enable_if {};
