@@ -1,21 +1,21 @@
 // One source text through preprocessor, translator and compiler.
 #include <algorithm>
 
+#include "softmetal/msl/cache.h"
 #include "softmetal/msl/compiler.h"
+#include "softmetal/msl/hash.h"
 #include "softmetal/msl/log.h"
 #include "softmetal/msl/process.h"
 #include "softmetal/msl/stages.h"
 #include "softmetal/msl/toolchain.h"
+#include "softmetal/msl/translate/tokens.h"
 #include "softmetal/msl/translate/translate.h"
 
 namespace softmetal::msl {
-namespace {
 
-// The compiler could not even be started.
-std::string missing_compiler(const Toolchain& tools, const std::string& why) {
-    return "softmetal needs clang to compile Metal source, and '" + tools.clang +
-           "' does not run (" + why + "); install clang-19 or set SOFTMETAL_CLANG to a clang++";
-}
+namespace fs = std::filesystem;
+
+namespace {
 
 // Line 1 of the temporary file is a marker, so that the compiler speaks of `name` only.
 std::string with_name(std::string_view source, const std::string& name) {
@@ -51,74 +51,122 @@ std::string only_the_users(std::string_view text, const std::vector<std::string>
 
 Result<std::string> preprocess(const Toolchain& tools, const TemporaryFolder& temporary,
                                std::string_view source, const std::string& name,
-                               const std::filesystem::path& folder, const CompileOptions& options) {
+                               const fs::path& folder, const CompileOptions& options) {
     const auto path = temporary.path() / "source.metal";
     SOFTMETAL_TRY(write_file(path, with_name(source, name)));
     auto process = Process::start(tools.preprocess(path, folder, options));
-    if (!process) return fail(missing_compiler(tools, process.error()));
+    if (!process) return fail(tools.missing(process.error()));
     auto output = process->wait();
-    if (output.status == 127 && output.out.empty())
-        return fail(missing_compiler(tools, "exit status 127"));
-    if (output.status != 0) return fail(Log(source, name).rewrite(output.error, ""));
+    if (output.status == 127 && output.out.empty()) return fail(tools.missing("exit status 127"));
+    if (output.status != 0)
+        return fail(Log(source, name, tools.library()).rewrite(output.error, ""));
     const auto own = std::vector<std::string>{temporary.path().string(), tools.stubs.string(),
                                               tools.library().string()};
     return only_the_users(output.out, own);
 }
 
-struct Objects {
-    std::string plain, checked;
+// One clang at work on the translated source.
+struct Compilation {
+    fs::path object;
+    Process process;
 };
 
-Result<Objects> compile_both(const Toolchain& tools, const TemporaryFolder& temporary,
-                             const std::string& translated, const Log& log,
-                             const CompileOptions& options) {
+Result<Compilation> start(const Toolchain& tools, Build build, const CompileOptions& options,
+                          const fs::path& translated) {
+    const auto prelude = SOFTMETAL_TRY(tools.precompiled_prelude(build, options.fast_math));
+    const auto object =
+        translated.parent_path() / (build == Build::Plain ? "plain.so" : "checked.so");
+    auto process =
+        Process::start(tools.compile(build, options.fast_math, prelude, translated, object));
+    if (!process) return fail(tools.missing(process.error()));
+    return Compilation{object, std::move(*process)};
+}
+
+Result<std::string> finish(Compilation& compilation, const Log& log, const std::string& translated,
+                           std::string* warnings) {
+    const auto output = compilation.process.wait();
+    auto text = log.rewrite(output.error, translated);
+    if (output.status != 0) return fail(std::move(text));
+    if (warnings != nullptr) *warnings = std::move(text);
+    return read_file(compilation.object);
+}
+
+// Both at once: they take about the same time.
+Result<CompiledUnit> compile_both(const Toolchain& tools, const std::string& translated,
+                                  const Log& log, const CompileOptions& options) {
+    const auto temporary = SOFTMETAL_TRY(TemporaryFolder::create());
     const auto path = temporary.path() / "translated.cpp";
     SOFTMETAL_TRY(write_file(path, translated));
-    const auto plain_path = temporary.path() / "plain.so",
-               checked_path = temporary.path() / "checked.so";
-    auto plain = Process::start(tools.compile(Build::Plain, options.fast_math, path, plain_path));
-    if (!plain) return fail(missing_compiler(tools, plain.error()));
-    ProcessOutput checked_output;
+    auto plain = SOFTMETAL_TRY(start(tools, Build::Plain, options, path));
+    CompiledUnit out;
     if (options.checked) {
-        auto checked =
-            Process::start(tools.compile(Build::Checked, options.fast_math, path, checked_path));
-        if (!checked) return fail(missing_compiler(tools, checked.error()));
-        checked_output = checked->wait();
+        auto checked = SOFTMETAL_TRY(start(tools, Build::Checked, options, path));
+        out.plain = SOFTMETAL_TRY(finish(plain, log, translated, &out.warnings));
+        out.checked = SOFTMETAL_TRY(finish(checked, log, translated, nullptr));
+    } else {
+        out.plain = SOFTMETAL_TRY(finish(plain, log, translated, &out.warnings));
     }
-    const auto output = plain->wait();
-    if (output.status != 0) return fail(log.rewrite(output.error, translated));
-    if (checked_output.status != 0) return fail(log.rewrite(checked_output.error, translated));
-    Objects out;
-    out.plain = SOFTMETAL_TRY(read_file(plain_path));
-    if (options.checked) out.checked = SOFTMETAL_TRY(read_file(checked_path));
+    return out;
+}
+
+// The translated text says all of the source; the rest is how it is compiled.
+std::string cache_key(const Toolchain& tools, const std::string& translated,
+                      const CompileOptions& options) {
+    const std::string settings = std::string(options.fast_math ? "fast " : "") +
+                                 (options.strict ? "strict " : "") +
+                                 (options.checked ? "checked" : "");
+    const uint64_t seed = hash(settings, tools.fingerprint());
+    return hex(hash(translated, seed)) + hex(hash(translated, ~seed));
+}
+
+std::vector<std::string> includes_of(const std::string& translated, const std::string& name) {
+    std::vector<std::string> out;
+    for (const auto& file : tokenize(translated).files)
+        if (!file.empty() && !file.starts_with('<') && file != name) out.push_back(file);
     return out;
 }
 
 }  // namespace
 
 Result<std::string> preprocessed(std::string_view source, const std::string& name,
-                                 const std::filesystem::path& folder,
-                                 const CompileOptions& options) {
+                                 const fs::path& folder, const CompileOptions& options) {
     const auto temporary = SOFTMETAL_TRY(TemporaryFolder::create());
     return preprocess(Toolchain::configured(), temporary, source, name, folder, options);
 }
 
 Result<std::string> translated(std::string_view source, const std::string& name,
-                               const std::filesystem::path& folder, const CompileOptions& options) {
+                               const fs::path& folder, const CompileOptions& options) {
+    const auto tools = Toolchain::configured();
     const auto text = SOFTMETAL_TRY(preprocessed(source, name, folder, options));
-    auto translation = translate(text);
+    const auto translation = translate(text);
     if (!translation.errors.empty())
-        return fail(Log(source, name).render(translation.errors, text));
+        return fail(Log(source, name, tools.library()).render(translation.errors));
     return std::move(translation.text);
 }
 
+std::vector<std::string> library_files() {
+    std::vector<std::string> out;
+    for (const auto& file : Toolchain::configured().library_files()) out.push_back(file.string());
+    return out;
+}
+
 Result<CompiledUnit> compile(std::string_view source, const std::string& name,
-                             const std::filesystem::path& folder, const CompileOptions& options) {
+                             const fs::path& folder, const CompileOptions& options) {
+    const auto tools = Toolchain::configured();
     const auto text = SOFTMETAL_TRY(translated(source, name, folder, options));
-    const auto temporary = SOFTMETAL_TRY(TemporaryFolder::create());
-    auto objects = SOFTMETAL_TRY(
-        compile_both(Toolchain::configured(), temporary, text, Log(source, name), options));
-    return CompiledUnit{std::move(objects.plain), std::move(objects.checked)};
+    const auto cache = options.cache ? Cache::of_user() : std::nullopt;
+    const auto key = cache ? cache_key(tools, text, options) : "";
+    if (cache) {
+        if (auto known = cache->find(key)) {
+            known->includes = includes_of(text, name);
+            return std::move(*known);
+        }
+    }
+    auto unit =
+        SOFTMETAL_TRY(compile_both(tools, text, Log(source, name, tools.library()), options));
+    unit.includes = includes_of(text, name);
+    if (cache) cache->store(key, unit);
+    return unit;
 }
 
 }  // namespace softmetal::msl

@@ -18,12 +18,17 @@ struct CompileOptions {
     bool fast_math = false;
     bool strict = false;  // also refuse what Apple's compiler refuses
     bool checked = true;  // build the checked module beside the plain one
+    bool cache = true;    // look in, and add to, the user's cache; SOFTMETAL_CACHE=off wins
 };
 
 // One MSL translation unit, compiled: two shared objects made from the same source.
 struct CompiledUnit {
     std::string plain;    // ELF bytes
     std::string checked;  // ELF bytes; empty when CompileOptions::checked was off
+
+    // Not part of an .smlib file:
+    std::string warnings;               // the compiler's log
+    std::vector<std::string> includes;  // files the source was made of, beside itself
 };
 
 // What an .smlib file holds.

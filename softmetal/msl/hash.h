@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace softmetal::msl {
@@ -24,6 +25,13 @@ inline uint64_t hash(std::string_view bytes, uint64_t seed = 0) {
     std::memcpy(&last, bytes.data() + at, bytes.size() - at);
     mix(last);
     return h * 0x9e3779b97f4a7c15u ^ h >> 29;
+}
+
+inline std::string hex(uint64_t value) {
+    std::string out(16, '0');
+    for (int i = 15; i >= 0; --i, value >>= 4)
+        out[static_cast<size_t>(i)] = "0123456789abcdef"[value & 15];
+    return out;
 }
 
 }  // namespace softmetal::msl

@@ -1,11 +1,14 @@
 // The command: MSL files in, one .smlib out.
 #include <cstdio>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "softmetal/exec/module.h"
 #include "softmetal/msl/compiler.h"
+#include "softmetal/msl/flatten.h"
 #include "softmetal/msl/process.h"
 #include "softmetal/msl/stages.h"
 
@@ -13,83 +16,212 @@ namespace {
 
 using namespace softmetal;
 
-enum class Show : unsigned char { Nothing, Preprocessed, Translated };
+enum class Action : unsigned char { Compile, Preprocess, Translate, Flatten, List };
 
 struct Command {
+    Action action = Action::Compile;
     std::vector<std::string> files;
-    std::string output = "default.smlib";
-    msl::CompileOptions options;
-    Show show = Show::Nothing;
+    std::string output;   // "": standard output, or default.smlib
+    std::string depfile;  // "": none
+    msl::CompileOptions options = {.cache = false};
 };
 
 constexpr const char* kUsage =
-    "usage: mslc [-o OUT.smlib] [-D NAME[=VALUE]] [-I DIR] [--strict] [--fast-math] [-E | -S] "
-    "FILE...\n";
+    "usage: mslc [-o OUT.smlib] [-D NAME[=VALUE]] [-I DIR] [--strict] [--fast-math] FILE...\n"
+    "       mslc -E | -S | --flatten [-o OUT] [-D NAME[=VALUE]] [-I DIR] FILE...\n"
+    "       mslc --list FILE.smlib\n"
+    "\n"
+    "  -o OUT            write there; default.smlib when compiling, else standard output\n"
+    "  -D NAME[=VALUE]   define a macro\n"
+    "  -I DIR            look for included files there, after the folder of the source\n"
+    "  --strict          also refuse what Apple's compiler refuses\n"
+    "  --fast-math       let a * b + c become one operation\n"
+    "  --no-checked      leave out the kernels with memory checks\n"
+    "  --depfile FILE    write the files that OUT was made of, for make and ninja\n"
+    "  -E                show the source after preprocessing\n"
+    "  -S                show the C++ that is compiled\n"
+    "  --flatten         write one source without includes of its own, for newLibraryWithSource\n"
+    "  --list            show the kernels of a compiled library\n";
 
-Result<Command> parse(const std::vector<std::string>& arguments) {
-    Command out;
-    for (size_t i = 0; i < arguments.size(); ++i) {
-        const auto& word = arguments[i];
-        const auto value = [&](std::string_view flag) -> Result<std::string> {
-            if (word.size() > flag.size()) return word.substr(flag.size());
-            if (i + 1 == arguments.size())
-                return fail("mslc: '" + std::string(flag) + "' needs a value");
-            return arguments[++i];
-        };
-        if (word.starts_with("-o")) {
-            out.output = SOFTMETAL_TRY(value("-o"));
+// Options with a value take it from the same word (-Iinclude) or the next one.
+class Parser {
+  public:
+    explicit Parser(std::vector<std::string> words) : words_(std::move(words)) {}
+
+    Result<Command> run() {
+        for (; at_ < words_.size(); ++at_) SOFTMETAL_TRY(word());
+        if (out_.files.empty()) return fail("no input files");
+        if (out_.action == Action::List && out_.files.size() != 1) {
+            return fail("--list takes one file");
+        }
+        return std::move(out_);
+    }
+
+  private:
+    Result<> word() {
+        const auto& word = words_[at_];
+        if (word == "--depfile") {
+            out_.depfile = SOFTMETAL_TRY(value(word));
+        } else if (word == "--strict") {
+            out_.options.strict = true;
+        } else if (word == "--fast-math") {
+            out_.options.fast_math = true;
+        } else if (word == "--no-checked") {
+            out_.options.checked = false;
+        } else if (word == "--flatten") {
+            out_.action = Action::Flatten;
+        } else if (word == "--list") {
+            out_.action = Action::List;
+        } else if (word == "-E") {
+            out_.action = Action::Preprocess;
+        } else if (word == "-S") {
+            out_.action = Action::Translate;
+        } else if (word.starts_with("-o")) {
+            out_.output = SOFTMETAL_TRY(value("-o"));
+        } else if (word.starts_with("-I")) {
+            out_.options.include_folders.emplace_back(SOFTMETAL_TRY(value("-I")));
         } else if (word.starts_with("-D")) {
             const auto text = SOFTMETAL_TRY(value("-D"));
             const size_t equals = text.find('=');
-            out.options.macros.emplace_back(text.substr(0, equals), equals == std::string::npos
-                                                                        ? "1"
-                                                                        : text.substr(equals + 1));
-        } else if (word.starts_with("-I")) {
-            out.options.include_folders.emplace_back(SOFTMETAL_TRY(value("-I")));
-        } else if (word == "--strict") {
-            out.options.strict = true;
-        } else if (word == "--fast-math") {
-            out.options.fast_math = true;
-        } else if (word == "-E") {
-            out.show = Show::Preprocessed;
-        } else if (word == "-S") {
-            out.show = Show::Translated;
+            out_.options.macros.emplace_back(text.substr(0, equals), equals == std::string::npos
+                                                                         ? "1"
+                                                                         : text.substr(equals + 1));
         } else if (word.starts_with("-")) {
-            return fail("mslc: unknown option '" + word + "'");
+            return fail("unknown option '" + word + "'");
         } else {
-            out.files.push_back(word);
+            out_.files.push_back(word);
         }
+        return {};
     }
-    if (out.files.empty()) return fail("mslc: no input files");
+
+    Result<std::string> value(const std::string& flag) {
+        if (words_[at_].size() > flag.size()) return words_[at_].substr(flag.size());
+        if (at_ + 1 == words_.size()) return fail("'" + flag + "' needs a value");
+        return words_[++at_];
+    }
+
+    std::vector<std::string> words_;
+    size_t at_ = 0;
+    Command out_;
+};
+
+Result<> write(const std::string& path, std::string_view text) {
+    if (!path.empty()) return msl::write_file(path, text);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return {};
+}
+
+std::filesystem::path folder_of(const std::string& file) {
+    const auto folder = std::filesystem::path(file).parent_path();
+    return folder.empty() ? "." : folder;
+}
+
+Result<> show(const Command& command) {
+    std::string out;
+    for (const auto& file : command.files) {
+        const auto source = SOFTMETAL_TRY(msl::read_file(file));
+        const auto stage =
+            command.action == Action::Preprocess ? msl::preprocessed : msl::translated;
+        out += SOFTMETAL_TRY(stage(source, file, folder_of(file), command.options));
+    }
+    return write(command.output, out);
+}
+
+Result<> flatten(const Command& command) {
+    const std::vector<std::filesystem::path> files(command.files.begin(), command.files.end());
+    return write(command.output,
+                 SOFTMETAL_TRY(msl::flatten(files, command.options.include_folders)));
+}
+
+std::string describe(const exec::Module& module) {
+    std::string out;
+    const auto& table = module.table();
+    for (const auto& kernel : std::span(table.kernels, table.n_kernels)) {
+        out += std::string("kernel ") + kernel.name + "  " + kernel.file + ":" +
+               std::to_string(kernel.line) + "\n";
+        for (const auto& argument : std::span(kernel.arguments, kernel.n_arguments)) {
+            out += argument.kind == SM_ARGUMENT_BUFFER ? "  buffer " : "  threadgroup ";
+            out += std::to_string(argument.index) + ": " + argument.type + " " + argument.name;
+            if (argument.function_constant != nullptr)
+                out += std::string(" if ") + argument.function_constant;
+            out += "\n";
+        }
+        const auto limits = module.limits(kernel);
+        if (limits.static_threadgroup_bytes != 0)
+            out += "  threadgroup memory: " + std::to_string(limits.static_threadgroup_bytes) +
+                   " bytes\n";
+        if (limits.max_total_threads != 0)
+            out += "  at most " + std::to_string(limits.max_total_threads) + " threads\n";
+    }
+    for (const auto& constant : std::span(table.function_constants, table.n_function_constants))
+        out += "function constant " + std::to_string(constant.index) + ": " + constant.name + "\n";
     return out;
 }
 
-Result<> run(const Command& command) {
+Result<> list(const Command& command) {
+    const auto bytes = SOFTMETAL_TRY(msl::read_file(command.files.front()));
+    const auto library = msl::deserialize(bytes);
+    if (!library) return fail(command.files.front() + ": " + library.error());
+    std::string out;
+    for (const auto& unit : library->units)
+        out += describe(*SOFTMETAL_TRY(exec::Module::load(unit.plain, {})));
+    return write(command.output, out);
+}
+
+// make's syntax: spaces in names are escaped.
+std::string escaped(const std::string& path) {
+    std::string out;
+    for (const char c : path) {
+        if (c == ' ' || c == '#') out += '\\';
+        if (c == '$') out += '$';
+        out += c;
+    }
+    return out;
+}
+
+Result<> compile(const Command& command) {
+    const auto output = command.output.empty() ? std::string("default.smlib") : command.output;
     msl::CompiledLibrary library;
+    std::string depfile = escaped(output) + ":";
     for (const auto& file : command.files) {
         const auto source = SOFTMETAL_TRY(msl::read_file(file));
-        auto folder = std::filesystem::path(file).parent_path();
-        if (folder.empty()) folder = ".";
-        if (command.show != Show::Nothing) {
-            const auto text =
-                SOFTMETAL_TRY(command.show == Show::Preprocessed
-                                  ? msl::preprocessed(source, file, folder, command.options)
-                                  : msl::translated(source, file, folder, command.options));
-            std::fwrite(text.data(), 1, text.size(), stdout);
-            continue;
-        }
-        library.units.push_back(SOFTMETAL_TRY(msl::compile(source, file, folder, command.options)));
+        auto unit = SOFTMETAL_TRY(msl::compile(source, file, folder_of(file), command.options));
+        std::fputs(unit.warnings.c_str(), stderr);
+        depfile += " " + escaped(file);
+        for (const auto& include : unit.includes) depfile += " \\\n " + escaped(include);
+        library.units.push_back(std::move(unit));
     }
-    if (command.show != Show::Nothing) return {};
-    return msl::write_file(command.output, msl::serialize(library));
+    for (const auto& file : msl::library_files()) depfile += " \\\n " + escaped(file);
+    if (!command.depfile.empty()) SOFTMETAL_TRY(msl::write_file(command.depfile, depfile + "\n"));
+    return msl::write_file(output, msl::serialize(library));
+}
+
+Result<> run(const Command& command) {
+    switch (command.action) {
+        case Action::Compile:
+            return compile(command);
+        case Action::Preprocess:
+        case Action::Translate:
+            return show(command);
+        case Action::Flatten:
+            return flatten(command);
+        case Action::List:
+            return list(command);
+    }
+    return {};
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    const auto command = parse(std::vector<std::string>(argv + 1, argv + argc));
+    const std::vector<std::string> words(argv + 1, argv + argc);
+    if (words.size() == 1 && (words[0] == "--help" || words[0] == "-h")) {
+        std::fputs(kUsage, stdout);
+        return 0;
+    }
+    const auto command = Parser(words).run();
     if (!command) {
-        std::fprintf(stderr, "%s\n%s", command.error().c_str(), kUsage);
+        std::fprintf(stderr, "mslc: %s\n%s", command.error().c_str(), kUsage);
         return 1;
     }
     const auto done = run(*command);

@@ -1,15 +1,23 @@
 #include "softmetal/msl/toolchain.h"
 
-#include <cstdlib>
+#include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <string_view>
+#include <system_error>
+
+#include "softmetal/msl/hash.h"
 #include "softmetal/msl/paths.h"
+#include "softmetal/msl/process.h"
 
 namespace softmetal::msl {
 namespace {
 
-void append(std::vector<std::string>& to, std::initializer_list<std::string> more) {
-    to.insert(to.end(), more);
-}
+namespace fs = std::filesystem;
 
 // Results must not depend on the machine that compiles: one instruction set per architecture.
 #if defined(__x86_64__)
@@ -17,6 +25,49 @@ constexpr const char* kMachine = "-march=x86-64-v3";
 #elif defined(__aarch64__)
 constexpr const char* kMachine = "-march=armv8.2-a+fp16";
 #endif
+
+void append(std::vector<std::string>& to, const std::vector<std::string>& more) {
+    to.insert(to.end(), more.begin(), more.end());
+}
+
+// A program named without a slash is looked up as the shell would.
+fs::path in_path(const std::string& program) {
+    if (program.find('/') != std::string::npos) return program;
+    const char* path = std::getenv("PATH");
+    std::string_view left = path != nullptr ? path : "";
+    while (!left.empty()) {
+        const size_t colon = left.find(':');
+        const auto candidate = fs::path(left.substr(0, colon)) / program;
+        if (access(candidate.c_str(), X_OK) == 0) return candidate;
+        left.remove_prefix(colon == std::string_view::npos ? left.size() : colon + 1);
+    }
+    return program;
+}
+
+uint64_t compute_fingerprint(const Toolchain& tools) {
+    auto files = tools.library_files();
+    files.emplace_back(tools.pass_plugin);
+    uint64_t out = hash(SOFTMETAL_VERSION);
+    for (const auto& file : files) {
+        const auto text = read_file(file);
+        out = hash(text ? *text : "", hash(file.string(), out));
+    }
+    // The compiler by its size and date: asking it for its version would cost a process.
+    const auto compiler = in_path(tools.clang);
+    std::error_code ignored;
+    const auto size = fs::file_size(compiler, ignored);
+    const auto time = fs::last_write_time(compiler, ignored).time_since_epoch().count();
+    return hash(compiler.string() + " " + std::to_string(size) + " " + std::to_string(time), out);
+}
+
+// Preludes of earlier versions of the library; one hour spares those that others still use.
+void forget_old_preludes(const fs::path& folder) {
+    std::error_code ignored;
+    const auto limit = fs::file_time_type::clock::now() - std::chrono::hours(1);
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+        if (entry.last_write_time(ignored) < limit) fs::remove(entry.path(), ignored);
+    }
+}
 
 }  // namespace
 
@@ -32,8 +83,31 @@ Toolchain Toolchain::configured() {
     return out;
 }
 
-std::vector<std::string> Toolchain::preprocess(const std::filesystem::path& source,
-                                               const std::filesystem::path& folder,
+std::vector<fs::path> Toolchain::library_files() const {
+    std::vector<fs::path> files = {root / "softmetal/exec/abi.h"};
+    std::error_code ignored;
+    for (const auto& entry : fs::recursive_directory_iterator(library(), ignored)) {
+        if (entry.path().extension() == ".h") files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+uint64_t Toolchain::fingerprint() const {
+    static std::mutex mutex;
+    static std::map<std::string, uint64_t> known;  // by compiler: the rest is fixed in a process
+    const std::lock_guard lock(mutex);
+    const auto [found, is_new] = known.try_emplace(clang, 0);
+    if (is_new) found->second = compute_fingerprint(*this);
+    return found->second;
+}
+
+std::string Toolchain::missing(const std::string& why) const {
+    return "softmetal compiles Metal source with clang, but '" + clang + "' does not run (" + why +
+           "): install clang-19, or set SOFTMETAL_CLANG to a clang++";
+}
+
+std::vector<std::string> Toolchain::preprocess(const fs::path& source, const fs::path& folder,
                                                const CompileOptions& options) const {
     // MSL is C++14 without the host's macros (-undef), but with those every clang defines.
     std::vector<std::string> command = {clang,
@@ -43,6 +117,8 @@ std::vector<std::string> Toolchain::preprocess(const std::filesystem::path& sour
                                         "-std=gnu++14",
                                         "-undef",
                                         "-nostdinc",
+                                        "-fno-color-diagnostics",
+                                        "-fno-caret-diagnostics",
                                         "-D__METAL__=1",
                                         "-D__METAL_VERSION__=310",
                                         "-D__METAL_MACOS__=1",
@@ -55,7 +131,7 @@ std::vector<std::string> Toolchain::preprocess(const std::filesystem::path& sour
                                         "-D__CHAR_BIT__=8",
                                         "-D__LITTLE_ENDIAN__=1",
                                         "-D__LP64__=1"};
-    if (options.fast_math) command.push_back("-D__FAST_MATH__=1");
+    if (options.fast_math) command.emplace_back("-D__FAST_MATH__=1");
     for (const auto& [name, value] : options.macros) command.push_back("-D" + name + "=" + value);
     if (!folder.empty()) append(command, {"-iquote", folder.string()});
     for (const auto& include : options.include_folders) command.push_back("-I" + include.string());
@@ -65,46 +141,70 @@ std::vector<std::string> Toolchain::preprocess(const std::filesystem::path& sour
 
 std::vector<std::string> Toolchain::language_flags(Build build, bool fast_math) const {
     std::vector<std::string> flags = {
-        "-x", "c++", "-std=gnu++20", "-nostdinc", "-fdeclspec", "-O2", "-fno-exceptions",
-        "-fno-rtti", "-fno-threadsafe-statics", "-fno-math-errno", "-fno-strict-aliasing",
-        "-fsigned-char", "-fvisibility=hidden", "-fPIC", "-fno-plt", "-fno-stack-protector",
+        "-std=gnu++20", "-nostdinc", "-fdeclspec", "-O2", "-fno-exceptions", "-fno-rtti",
+        "-fno-threadsafe-statics", "-fno-math-errno", "-fno-strict-aliasing", "-fsigned-char",
+        "-fvisibility=hidden", "-fPIC", "-fno-plt", "-fno-stack-protector", kMachine,
         fast_math ? "-ffp-contract=fast" : "-ffp-contract=off",
         // half and bfloat round after every operation, as GPUs do.
-        "-Xclang", "-ffloat16-excess-precision=none", "-Xclang", "-fbfloat16-excess-precision=none",
-        "-w"};
-    flags.emplace_back(kMachine);
+        "-Xclang", "-ffloat16-excess-precision=none", "-Xclang",
+        "-fbfloat16-excess-precision=none"};
     if (build == Build::Checked) {
         // What the pass sees must be the accesses of the source.
-        append(flags, {"-fno-vectorize", "-fno-slp-vectorize", "-gline-tables-only"});
-        flags.push_back(pass_plugin.empty() ? "-DSM_IS_CHECKED=0" : "-DSM_IS_CHECKED=1");
+        append(flags,
+               {"-fno-vectorize", "-fno-slp-vectorize", "-gline-tables-only", "-DSM_IS_CHECKED=1"});
     }
     return flags;
 }
 
-std::filesystem::path Toolchain::precompiled_prelude(Build build, bool fast_math) const {
-    const std::string name =
-        std::string(build == Build::Checked ? "checked" : "plain") + (fast_math ? "-fast" : "");
-    return precompiled / (name + ".pch");
-}
-
-std::vector<std::string> Toolchain::compile(Build build, bool fast_math,
-                                            const std::filesystem::path& translated,
-                                            const std::filesystem::path& object) const {
-    std::vector<std::string> command = {clang};
-    const auto flags = language_flags(build, fast_math);
-    command.insert(command.end(), flags.begin(), flags.end());
-    append(command, {"-fno-caret-diagnostics", "-fno-color-diagnostics", "-ferror-limit=40"});
-    if (std::filesystem::exists(precompiled_prelude(build, fast_math)))
-        append(command, {"-include-pch", precompiled_prelude(build, fast_math).string()});
+std::vector<std::string> Toolchain::compile(Build build, bool fast_math, const fs::path& prelude,
+                                            const fs::path& translated,
+                                            const fs::path& object) const {
+    std::vector<std::string> command = {clang, "-x", "c++"};
+    append(command, language_flags(build, fast_math));
+    append(command, {"-fno-caret-diagnostics", "-fno-color-diagnostics", "-fno-elide-type",
+                     "-ferror-limit=40", "-Wno-everything", "-Wreturn-type", "-Wuninitialized",
+                     "-Wsometimes-uninitialized", "-Warray-bounds", "-Wshift-count-overflow",
+                     "-Wdivision-by-zero", "-Wunused-value", "-Wimplicitly-unsigned-literal"});
+    if (prelude.extension() == ".pch")
+        append(command, {"-include-pch", prelude.string()});
     else
-        append(command, {"-I" + root.string(), "-include", prelude().string()});
-    if (build == Build::Checked && !pass_plugin.empty())
-        command.push_back("-fpass-plugin=" + pass_plugin);
+        append(command, {"-I" + root.string(), "-include", prelude.string()});
+    if (build == Build::Checked) command.push_back("-fpass-plugin=" + pass_plugin);
     // No C library of its own: the executor is all a kernel needs.
     append(command, {"-shared", "-nostdlib", SOFTMETAL_LINKER_FLAG, translated.string(), "-o",
                      object.string()});
     if (!builtins.empty()) append(command, {"-x", "none", builtins});
     return command;
+}
+
+Result<fs::path> Toolchain::precompiled_prelude(Build build, bool fast_math) const {
+    const auto header = library() / "prelude.h";
+    const auto flags = language_flags(build, fast_math);
+    uint64_t key = fingerprint();
+    for (const auto& flag : flags) key = hash(flag, key);
+    const auto wanted = precompiled / (hex(key) + ".pch");
+    std::error_code error;
+    if (fs::exists(wanted, error)) return wanted;
+    fs::create_directories(precompiled, error);
+    if (access(precompiled.c_str(), W_OK) != 0) return header;
+
+    forget_old_preludes(precompiled);
+    // Under a name of our own first: another process may be doing the same.
+    const auto mine = precompiled / (hex(key) + "-" + std::to_string(getpid()) + ".tmp");
+    std::vector<std::string> command = {clang, "-x", "c++-header"};
+    append(command, flags);
+    append(command, {"-w", "-Xclang", "-fno-pch-timestamp", "-I" + root.string(), header.string(),
+                     "-o", mine.string()});
+    auto process = Process::start(command);
+    if (!process) return fail(missing(process.error()));
+    const auto output = process->wait();
+    if (output.status != 0) {
+        fs::remove(mine, error);
+        return fail("the Metal standard library does not compile:\n" + output.error);
+    }
+    fs::rename(mine, wanted, error);
+    if (error) return fail("cannot rename '" + mine.string() + "': " + error.message());
+    return wanted;
 }
 
 }  // namespace softmetal::msl

@@ -1,6 +1,7 @@
 // Where clang and the stand-in library are, and the command lines that turn MSL into object code.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -10,31 +11,44 @@
 
 namespace softmetal::msl {
 
-enum class Build : uint8_t { Plain, Checked, Ptx };
+enum class Build : uint8_t { Plain, Checked };
 
 struct Toolchain {
     std::string clang;                  // the C++ compiler
     std::filesystem::path stubs;        // metal_stdlib and its relatives
     std::filesystem::path root;         // the folder above softmetal/
-    std::filesystem::path precompiled;  // metal.h compiled ahead
+    std::filesystem::path precompiled;  // where preludes compiled ahead lie
     std::string builtins;               // compiler-rt's archive; "" when there is none
-    std::string pass_plugin;            // inserts the checks; "" when it was not built
+    std::string pass_plugin;            // inserts the checks
 
     // Paths fixed when softmetal was configured; SOFTMETAL_CLANG names another compiler.
     static Toolchain configured();
 
+    std::filesystem::path library() const { return root / "softmetal/msl/stdlib"; }
+
+    std::vector<std::filesystem::path> library_files() const;
+
+    // Changes when the compiler, the library or softmetal does.
+    uint64_t fingerprint() const;
+
     std::vector<std::string> preprocess(const std::filesystem::path& source,
                                         const std::filesystem::path& folder,
                                         const CompileOptions& options) const;
-    // Flags that decide what the prelude and the unit mean: a precompiled prelude fits one set of
-    // them.
-    std::vector<std::string> language_flags(Build build, bool fast_math) const;
+    // `prelude` is what precompiled_prelude() returned.
     std::vector<std::string> compile(Build build, bool fast_math,
+                                     const std::filesystem::path& prelude,
                                      const std::filesystem::path& translated,
                                      const std::filesystem::path& object) const;
-    std::filesystem::path precompiled_prelude(Build build, bool fast_math) const;
-    std::filesystem::path library() const { return root / "softmetal/msl/stdlib"; }
-    std::filesystem::path prelude() const { return library() / "prelude.h"; }
+
+    // The library compiled ahead for these flags; made now when it is missing. Falls back to the
+    // header itself where nothing can be written.
+    Result<std::filesystem::path> precompiled_prelude(Build build, bool fast_math) const;
+
+    // What is said when `clang` cannot be started.
+    std::string missing(const std::string& why) const;
+
+  private:
+    std::vector<std::string> language_flags(Build build, bool fast_math) const;
 };
 
 }  // namespace softmetal::msl

@@ -89,9 +89,7 @@ struct Reader {
         find_name(range, out);
         describe_type(out);
         const size_t at = name_token != kNowhere ? name_token : range.begin;
-        out.file = tokens[at].file;
-        out.line = tokens[at].line;
-        out.column = column_of(tokens, at);
+        out.place = place_of(tokens, at);
         return out;
     }
 
@@ -150,7 +148,7 @@ struct Rules {
     std::vector<Diagnostic>& errors;
 
     void fail(const Parameter& at, std::string message) const {
-        errors.push_back({tokens.files[at.file], at.line, at.column, "error", std::move(message)});
+        errors.push_back({at.place, "error", std::move(message)});
     }
 
     static std::string quoted(const Parameter& parameter) {
@@ -306,16 +304,16 @@ std::vector<Attribute> read_attributes(const Tokens& tokens, size_t i) {
     return out;
 }
 
-uint32_t column_of(const Tokens& tokens, size_t token) {
-    const size_t offset = tokens.offset(token);
-    const size_t newline =
-        offset == 0 ? std::string_view::npos : tokens.text.rfind('\n', offset - 1);
-    return static_cast<uint32_t>(newline == std::string_view::npos ? offset + 1 : offset - newline);
+Place place_of(const Tokens& tokens, size_t token) {
+    const auto& at = tokens[token];
+    Place out{tokens.files[at.file], at.line, std::string(at.text), 0};
+    for (size_t i = token; i-- > 0 && tokens[i].line == at.line && tokens[i].file == at.file;)
+        if (tokens[i].text == at.text) ++out.ordinal;
+    return out;
 }
 
 Diagnostic error_at(const Tokens& tokens, size_t token, std::string message) {
-    return {tokens.files[tokens[token].file], tokens[token].line, column_of(tokens, token), "error",
-            std::move(message)};
+    return {place_of(tokens, token), "error", std::move(message)};
 }
 
 std::vector<Parameter> read_parameters(const Tokens& tokens, Range list, const std::string& kernel,

@@ -32,7 +32,7 @@ struct Parameter {
     std::string address_space;  // "" when the type does not say
     int pointers = 0;           // `*` and array brackets
     bool is_reference = false;
-    uint32_t file = 0, line = 0, column = 0;
+    Place place;
 };
 
 struct Kernel {
@@ -41,7 +41,7 @@ struct Kernel {
     std::string host_name;           // expression; "" when not given
     bool is_template = false;
     std::vector<Parameter> parameters;
-    uint32_t file = 0, line = 0, column = 0;
+    Place place;
 };
 
 // One entry of the table: a kernel, or an explicit instance of a kernel template.
@@ -50,22 +50,21 @@ struct Instance {
     std::string id;         // "f<float, 4>", as named in `scope`
     std::string host_name;  // expression
     std::vector<std::string> scope;
-    uint32_t file = 0, line = 0;
+    Place place;
 };
 
 struct FunctionConstant {
     std::string name;
     std::string index;  // expression
     std::vector<std::string> scope;
-    uint32_t file = 0, line = 0;
+    Place place;
 };
 
 // Reads a kernel's parameter list, tokens between its parentheses, and says what is wrong with it.
 std::vector<Parameter> read_parameters(const Tokens& tokens, Range list, const std::string& kernel,
                                        std::vector<Diagnostic>& errors);
 
-// A diagnostic at a token.
+Place place_of(const Tokens& tokens, size_t token);
 Diagnostic error_at(const Tokens& tokens, size_t token, std::string message);
-uint32_t column_of(const Tokens& tokens, size_t token);
 
 }  // namespace softmetal::msl

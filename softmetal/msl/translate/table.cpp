@@ -34,8 +34,17 @@ class Writer {
     }
 
   private:
-    void line(uint32_t file, uint32_t number) {
-        out_ += "# " + std::to_string(number) + " " + quote(files_[file]) + "\n";
+    void line(const Place& place) {
+        out_ += "# " + std::to_string(place.line) + " " + quote(place.file) + "\n";
+    }
+
+    // An assertion at a token: log.cpp takes its text apart again.
+    void assertion(const std::string& condition, const Place& place, const std::string& message) {
+        line(place);
+        out_ +=
+            "static_assert(" + condition + ", " +
+            quote("SM:" + std::to_string(place.ordinal) + ":" + place.spelling + ":" + message) +
+            ");\n";
     }
 
     void open(const std::vector<std::string>& scope) {
@@ -74,11 +83,11 @@ class Writer {
         const std::string number = std::to_string(i);
         open(instance.scope);
         out_ += "\n";
-        line(instance.file, instance.line);
+        line(instance.place);
         out_ += "using sm_type_" + number + " = decltype(" + instance.id + ");\n";
         for (size_t p = 0; p < kernel.parameters.size(); ++p) check(kernel, p, number);
         check_indices(kernel);
-        line(instance.file, instance.line);
+        line(instance.place);
         out_ += "constexpr sm_entry sm_entry_" + number + " = &sm_glue::entry<" + instance.id;
         for (const auto& parameter : kernel.parameters) out_ += ", " + source(parameter);
         out_ += ">::run;";
@@ -92,7 +101,7 @@ class Writer {
                               ") / sizeof(sm_argument)"
                         : std::string("nullptr, 0");
         kernels_ +=
-            ", " + std::to_string(instance.line) + ", " + quote(files_[instance.file]) + "},\n";
+            ", " + std::to_string(instance.place.line) + ", " + quote(instance.place.file) + "},\n";
     }
 
     static std::string name_of(const Instance& instance, const Kernel& kernel) {
@@ -103,7 +112,6 @@ class Writer {
         return quote(out + (kernel.is_template ? instance.id : kernel.name));
     }
 
-    // An assertion whose text carries its column: diagnostics.cpp takes it apart again.
     void check(const Kernel& kernel, size_t p, const std::string& number) {
         const auto& parameter = kernel.parameters[p];
         const std::string type =
@@ -130,9 +138,7 @@ class Writer {
             case ParameterKind::Unknown:
                 return;
         }
-        line(parameter.file, parameter.line);
-        out_ += "static_assert(" + condition + ", " +
-                quote("SM:" + std::to_string(parameter.column) + ":" + message) + ");\n";
+        assertion(condition, parameter.place, message);
     }
 
     // Indices that are not plain numbers are compared by the compiler.
@@ -149,16 +155,12 @@ class Writer {
             }
             if (plain || last == nullptr) continue;
             const std::string what = kind == ParameterKind::Buffer ? "buffer" : "threadgroup";
-            line(last->file, last->line);
-            out_ += "static_assert(sm_glue::in_bounds<" + list + ">, " +
-                    quote("SM:" + std::to_string(last->column) + ":'" + what +
-                          "' attribute parameter is out of bounds: must be between 0 and 30") +
-                    ");\n";
-            line(last->file, last->line);
-            out_ += "static_assert(sm_glue::all_different<" + list + ">, " +
-                    quote("SM:" + std::to_string(last->column) + ":two parameters of kernel '" +
-                          kernel.name + "' have the same " + what + " index") +
-                    ");\n";
+            assertion(
+                "sm_glue::in_bounds<" + list + ">", last->place,
+                "'" + what + "' attribute parameter is out of bounds: must be between 0 and 30");
+            assertion(
+                "sm_glue::all_different<" + list + ">", last->place,
+                "two parameters of kernel '" + kernel.name + "' have the same " + what + " index");
         }
     }
 
@@ -191,7 +193,7 @@ class Writer {
             if (!part.empty()) name += part + "::";
         open(constant.scope);
         out_ += "\n";
-        line(constant.file, constant.line);
+        line(constant.place);
         out_ += "constexpr sm_function_constant sm_constant_" + std::to_string(i) + " = {" +
                 quote(name + constant.name) + ", (" + constant.index +
                 "), sm_glue::data_type<decltype(" + constant.name + ")>, sizeof(" + constant.name +

@@ -266,6 +266,7 @@ class Translator {
         if (declaration.is_kernel) return kernel(declaration);
         for (const auto& attribute : declaration.attributes)
             other_attribute(declaration, attribute);
+        if (!declaration.shape.has_parameters) derived_constant(declaration);
         if (declaration.body == kNowhere) return;
         const Range body = {declaration.body + 1, tokens_.partner[declaration.body]};
         if (declaration.is_class)
@@ -311,9 +312,7 @@ class Translator {
         out.name = tokens_[name_at].text;
         out.scope = scope_;
         out.is_template = !shape.template_headers.empty();
-        out.file = tokens_[name_at].file;
-        out.line = tokens_[name_at].line;
-        out.column = column_of(tokens_, name_at);
+        out.place = place_of(tokens_, name_at);
         std::string max_threads = "0";
         for (const auto& attribute : declaration.attributes) {
             if (attribute.name == "host_name")
@@ -334,7 +333,7 @@ class Translator {
         function_body({declaration.body + 1, tokens_.partner[declaration.body]}, &out);
         if (!out.is_template) {
             module_.instances.push_back(
-                {module_.kernels.size(), out.name, out.host_name, out.scope, out.file, out.line});
+                {module_.kernels.size(), out.name, out.host_name, out.scope, out.place});
         } else if (declaration.is_specialization) {
             return;  // its attributes are those of the template
         }
@@ -417,8 +416,7 @@ class Translator {
         out.kernel = kernel_index;
         out.id = flat_text({id_begin, id_end});
         out.scope = scope_;
-        out.file = tokens_[begin].file;
-        out.line = tokens_[begin].line;
+        out.place = place_of(tokens_, begin);
         module_.instances.push_back(std::move(out));
         return next;
     }
@@ -462,10 +460,10 @@ class Translator {
         }
         FunctionConstant out;
         out.name = tokens_[name_at].text;
+        load_time_constants_.insert(tokens_[name_at].text);
         out.index = attribute.argument;
         out.scope = scope_;
-        out.file = tokens_[name_at].file;
-        out.line = tokens_[name_at].line;
+        out.place = place_of(tokens_, name_at);
         std::string full_name;
         for (const auto& part : scope_)
             if (!part.empty()) full_name += part + "::";
@@ -478,6 +476,23 @@ class Translator {
                           " = SM_FUNCTION_CONSTANT_IS_SET(" + out.name + ", (" + out.index +
                           "), \"" + full_name + out.name + "\");");
         module_.constants.push_back(std::move(out));
+    }
+
+    // `constant constexpr bool x = f ? a : b;` with a function constant f is known at load time
+    // only.
+    void derived_constant(const Declaration& declaration) {
+        const auto& whole = declaration.whole;
+        const size_t equals = find_outside(tokens_, whole, "=");
+        const size_t name_at = last_word(declaration.shape.head);
+        if (equals == kNowhere || name_at == kNowhere) return;
+        bool depends = false;
+        for (size_t i = equals; i < whole.end; ++i)
+            depends |= tokens_[i].is_word() && load_time_constants_.contains(tokens_[i].text);
+        if (!depends) return;
+        load_time_constants_.insert(tokens_[name_at].text);
+        for (size_t i = whole.begin; i < equals; ++i)
+            if (tokens_[i].is("constexpr"))
+                edits_.replace(tokens_.offset(i), tokens_.end_offset(i), "");
     }
 
     size_t last_word(Range range) const {
@@ -555,6 +570,7 @@ class Translator {
     std::vector<std::string> scope_;
     std::map<std::string, std::vector<size_t>> kernels_by_name_;
     std::map<std::string, std::string> signatures_;
+    std::set<std::string_view> load_time_constants_;  // function constants and what depends on them
 };
 
 }  // namespace

@@ -1,0 +1,35 @@
+# softmetal_compile_library(NAME OUT SOURCES file... [DEFINITIONS name[=value]...] [INCLUDES folder...]
+#                           [STRICT] [FAST_MATH])
+# Compiles MSL files with mslc into OUT, one .smlib; NAME is the custom target that has it built.
+# Rebuilt when a source, or a header that one includes, or the compiler changes.
+function(softmetal_compile_library name out)
+    cmake_parse_arguments(PARSE_ARGV 2 arg "STRICT;FAST_MATH" "" "SOURCES;DEFINITIONS;INCLUDES")
+    cmake_path(ABSOLUTE_PATH out BASE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+    set(flags "")
+    foreach(definition ${arg_DEFINITIONS})
+        list(APPEND flags -D ${definition})
+    endforeach()
+    set(sources "")
+    foreach(file ${arg_INCLUDES})
+        cmake_path(ABSOLUTE_PATH file)
+        list(APPEND flags -I ${file})
+    endforeach()
+    foreach(file ${arg_SOURCES})
+        cmake_path(ABSOLUTE_PATH file)
+        list(APPEND sources ${file})
+    endforeach()
+    if(arg_STRICT)
+        list(APPEND flags --strict)
+    endif()
+    if(arg_FAST_MATH)
+        list(APPEND flags --fast-math)
+    endif()
+    add_custom_command(OUTPUT ${out}
+        COMMAND mslc ${flags} --depfile ${out}.d -o ${out} ${sources}
+        DEPENDS ${sources} mslc softmetal_check_pass
+        DEPFILE ${out}.d
+        COMMENT "Compiling Metal library ${out}"
+        VERBATIM)
+    add_custom_target(${name} DEPENDS ${out})
+    set_target_properties(${name} PROPERTIES SOFTMETAL_LIBRARY ${out})
+endfunction()
