@@ -6,12 +6,7 @@
 
 #include <algorithm>
 
-#include "softmetal/exec/sanitizer.h"
-
-extern "C" {
-void softmetal_switch(void** save, void* load);
-void softmetal_fiber_entry();
-}
+extern "C" void softmetal_fiber_entry();
 
 namespace softmetal::exec {
 namespace {
@@ -34,12 +29,6 @@ bool make_guard(char* begin) {
 // their tops over a page, an odd number of cache lines apart.
 size_t colour(size_t index) { return index * 7 * 64 % 4096; }
 
-#ifdef SOFTMETAL_ASAN
-void finish_asan_switch(Fiber& now) {
-    __sanitizer_finish_switch_fiber(now.asan_fake_stack, nullptr, nullptr);
-}
-#endif
-
 // What a fiber runs first: its pool's function, once the sanitizers know where we are.
 struct Start {
     FiberFunction function;
@@ -50,27 +39,13 @@ struct Start {
 [[noreturn]] void start(void* record) {
     const auto begin = *static_cast<const Start*>(record);
 #ifdef SOFTMETAL_ASAN
-    finish_asan_switch(*begin.fiber);
+    __sanitizer_finish_switch_fiber(begin.fiber->asan_fake_stack, nullptr, nullptr);
 #endif
     begin.function(begin.argument);
     __builtin_trap();
 }
 
 }  // namespace
-
-void switch_fiber(Fiber& from, Fiber& to) {
-#ifdef SOFTMETAL_ASAN
-    __sanitizer_start_switch_fiber(&from.asan_fake_stack, to.stack_begin,
-                                   static_cast<size_t>(to.stack_end - to.stack_begin));
-#endif
-#ifdef SOFTMETAL_TSAN
-    __tsan_switch_to_fiber(to.tsan_fiber, 0);
-#endif
-    softmetal_switch(&from.stack_pointer, to.stack_pointer);
-#ifdef SOFTMETAL_ASAN
-    finish_asan_switch(from);
-#endif
-}
 
 void leave_fiber(Fiber& from, Fiber& to) {
 #ifdef SOFTMETAL_ASAN

@@ -7,6 +7,11 @@
 #include <memory>
 #include <vector>
 
+#include "softmetal/exec/sanitizer.h"
+
+// In assembly: saves the stack pointer and goes on with another stack.
+extern "C" void softmetal_switch(void** save, void* load);
+
 namespace softmetal::exec {
 
 class FiberPool;
@@ -25,7 +30,19 @@ struct Fiber {
 using FiberFunction = void (*)(void* argument);
 
 // Leaves `from`, which is running, and goes on with `to`.
-void switch_fiber(Fiber& from, Fiber& to);
+inline void switch_fiber(Fiber& from, Fiber& to) {
+#ifdef SOFTMETAL_ASAN
+    __sanitizer_start_switch_fiber(&from.asan_fake_stack, to.stack_begin,
+                                   static_cast<size_t>(to.stack_end - to.stack_begin));
+#endif
+#ifdef SOFTMETAL_TSAN
+    __tsan_switch_to_fiber(to.tsan_fiber, 0);
+#endif
+    softmetal_switch(&from.stack_pointer, to.stack_pointer);
+#ifdef SOFTMETAL_ASAN
+    __sanitizer_finish_switch_fiber(from.asan_fake_stack, nullptr, nullptr);
+#endif
+}
 
 // Leaves `from` for good: its frames are dropped, and only FiberPool::renew makes it usable again.
 [[noreturn]] void leave_fiber(Fiber& from, Fiber& to);

@@ -34,7 +34,7 @@ softmetal_switch:
     ldp d12, d13, [sp, #128]
     ldp d14, d15, [sp, #144]
     add sp, sp, #160
-    br x30
+    ret
     .cfi_endproc
     .size softmetal_switch, . - softmetal_switch
 

@@ -401,9 +401,11 @@ const sm_lanes* Worker::quad_exchange(sm_site site, const void* value, uint32_t 
 
 // `members` are the lanes that must come; `waiting` is the SIMD group's set of lanes that wait for
 // this kind of meeting.
-inline const sm_lanes* Worker::exchange(Rendezvous& meeting, std::array<sm_lanes, 2>& lanes,
-                                        uint32_t members, uint32_t& waiting, sm_site site,
-                                        const void* value, uint32_t bytes, sm_combine combine) {
+[[gnu::always_inline]] inline const sm_lanes* Worker::exchange(Rendezvous& meeting,
+                                                               std::array<sm_lanes, 2>& lanes,
+                                                               uint32_t members, uint32_t& waiting,
+                                                               sm_site site, const void* value,
+                                                               uint32_t bytes, sm_combine combine) {
     sm_lanes& meet = lanes[meeting.parity];
     const uint32_t bit = uint32_t{1} << lane();
     if (meeting.waiting == 0) {
