@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "softmetal/api/buffer.h"
+#include "softmetal/api/fence.h"
 #include "softmetal/objc/define_class.h"
 
 namespace softmetal::api {
@@ -87,6 +88,8 @@ void register_blit_encoder() {
                 "copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:"),
             method<&BlitEncoder::fill>("fillBuffer:range:value:"),
             method<&BlitEncoder::synchronize>("synchronizeResource:"),
+            method<&update_fence>("updateFence:"),
+            method<&wait_for_fence>("waitForFence:"),
         });
 }
 

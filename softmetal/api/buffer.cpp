@@ -151,6 +151,8 @@ void register_buffer() {
             }>("hazardTrackingMode"),
             method<+[](Buffer* b) { return b->mode.options(); }>("resourceOptions"),
             method<&set_purgeable_state>("setPurgeableState:"),
+            method<+[](Buffer* b) { b->place.reset(); }>("makeAliasable"),
+            method<+[](Buffer* b) { return b->origin.heap && !b->place; }>("isAliasable"),
             method<+[](Buffer* b) { return b->origin.heap.get(); }>("heap"),
             method<+[](Buffer* b) -> NS::UInteger { return b->origin.heap_offset; }>("heapOffset"),
             method<+[](Buffer*) { return MTL::BufferSparseTierNone; }>("sparseBufferTier"),

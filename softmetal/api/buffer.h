@@ -48,6 +48,8 @@ struct Buffer : objc::Object {
     const std::shared_ptr<Allocation> memory;
     const std::shared_ptr<Allocation> host_copy;
     const Origin origin;
+    // Its part of a heap, until it goes or is made aliasable.
+    std::shared_ptr<void> place;
     objc::Ref<Object> label;
     MTL::PurgeableState purgeable = MTL::PurgeableStateNonVolatile;
 };

@@ -10,8 +10,9 @@
 //                             queue run in order, so that a wait is met when it is reached.
 //   MTLHeap                   holds one Allocation; its buffers are slices (Allocation::slice), and
 //                             useHeap makes the whole resident (ResidentMemory).
-//   MTLResidencySet           a list of allocations: CommandQueue and CommandBuffer hand them to
-//                             Recording::resident before a dispatch is encoded.
+//   MTLResidencySet           a list of allocations: commit puts those of the queue's and the
+//   command
+//                             buffer's sets into Recording::resident.
 //   MTLCaptureManager         Device::on_commit sees each Recording; trace.h turns it into text.
 #pragma once
 
@@ -150,7 +151,7 @@ struct Recording {
     std::vector<Binding> bindings;
     std::vector<exec::MemoryRange> ranges;  // of all dispatches, checked recordings only
     std::deque<std::string> names;          // labels that ranges point to
-    std::vector<ResidentMemory> resident;   // for the whole command buffer
+    std::vector<Allocation*> resident;      // for the whole command buffer, from its commit on
     std::vector<ResidentMemory> used;       // what useResource told, in any encoder
     ByteArena bytes;
     // What commands point to. `retained` is empty in a command buffer without retained references.

@@ -13,6 +13,7 @@
 #include "softmetal/api/compute_encoder.h"
 #include "softmetal/api/encoder.h"
 #include "softmetal/api/errors.h"
+#include "softmetal/api/event.h"
 #include "softmetal/objc/define_class.h"
 #include "softmetal/objc/foundation/string.h"
 
@@ -70,7 +71,6 @@ CommandBuffer::CommandBuffer(objc::Ref<CommandQueue> on, CommandBufferOptions wi
     : queue(std::move(on)), options(with), checks(queue->device->checks), number_(next_number()) {
     recording.retains = options.retains;
     recording.checked = checks != Checks::Off;
-    recording.resident = queue->resident();
 }
 
 CommandBuffer::~CommandBuffer() {
@@ -122,6 +122,25 @@ void CommandBuffer::misuse(std::string what) {
     }
 }
 
+void CommandBuffer::use_residency_set(ResidencySet* set) {
+    if (is_committed()) return misuse("useResidencySet after commit");
+    if (set == nullptr) return misuse("useResidencySet: the set is nil");
+    residency_sets_.push_back(objc::Ref<ResidencySet>::retaining(set));
+}
+
+// What the sets hold now is what the work may reach.
+void CommandBuffer::make_sets_resident() {
+    auto sets = queue->residency_sets();
+    sets.insert(sets.end(), residency_sets_.begin(), residency_sets_.end());
+    for (const auto& set : sets) {
+        for (const auto& allocation : set->committed()) {
+            const auto& memory = *memory_of(allocation.get());
+            hold(memory, allocation.get());
+            recording.resident.push_back(memory.get());
+        }
+    }
+}
+
 // ---- Life cycle
 // ----------------------------------------------------------------------------------
 
@@ -141,6 +160,7 @@ void CommandBuffer::commit() {
                            open_encoder_->described()));
         open_encoder_ = nullptr;
     }
+    make_sets_resident();
     enqueue();
     queue->device->observe_commit(this, recording);
     request_ = queue->device->take_request();
@@ -220,7 +240,11 @@ std::optional<Failure> CommandBuffer::execute() {
         signal_events(recording);
         return failure;
     }
-    return api::run(recording, queue->device->run_settings());
+    auto settings = queue->device->run_settings();
+    if (const auto& logs = options.log_state ? options.log_state : queue->log_state) {
+        settings.log = [logs](std::string_view text) { logs->log(text); };
+    }
+    return api::run(recording, settings);
 }
 
 void CommandBuffer::finish(std::optional<Failure> failure) {
@@ -360,6 +384,10 @@ void pop_debug_group(CommandBuffer* buffer) {
     buffer->add(PopDebugGroup{});
 }
 
+void use_residency_sets(CommandBuffer* buffer, ResidencySet* const* sets, NS::UInteger count) {
+    for (NS::UInteger i = 0; i < count; ++i) buffer->use_residency_set(sets[i]);
+}
+
 CommandBufferDescriptor* copy(CommandBufferDescriptor* from) {
     auto made = objc::make<CommandBufferDescriptor>();
     made->options = from->options;
@@ -381,6 +409,10 @@ void register_command_buffer() {
             method<+[](Descriptor* d) { return d->options.errors; }>("errorOptions"),
             method<+[](Descriptor* d, MTL::CommandBufferErrorOption o) { d->options.errors = o; }>(
                 "setErrorOptions:"),
+            method<+[](Descriptor* d) { return d->options.log_state.get(); }>("logState"),
+            method<+[](Descriptor* d, LogState* logs) {
+                d->options.log_state = objc::Ref<LogState>::retaining(logs);
+            }>("setLogState:"),
             method<&copy>("copy"),
         });
     objc::define_class<EncoderReport>(
@@ -403,6 +435,10 @@ void register_command_buffer() {
             method<&compute_encoder_with_descriptor>("computeCommandEncoderWithDescriptor:"),
             method<&blit_encoder>("blitCommandEncoder"),
             method<&blit_encoder_with_descriptor>("blitCommandEncoderWithDescriptor:"),
+            method<&encode_wait>("encodeWaitForEvent:value:"),
+            method<&encode_signal>("encodeSignalEvent:value:"),
+            method<&CommandBuffer::use_residency_set>("useResidencySet:"),
+            method<&use_residency_sets>("useResidencySets:count:"),
             method<&push_debug_group>("pushDebugGroup:"),
             method<&pop_debug_group>("popDebugGroup"),
             method<&CommandBuffer::enqueue>("enqueue"),

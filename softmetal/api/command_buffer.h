@@ -30,6 +30,7 @@ struct Encoder;
 struct CommandBufferOptions {
     bool retains = true;
     MTL::CommandBufferErrorOption errors = MTL::CommandBufferErrorOptionNone;
+    objc::Ref<LogState> log_state;  // null: the queue's
 };
 
 struct CommandBufferDescriptor : objc::Object {
@@ -56,6 +57,7 @@ struct CommandBuffer : objc::Object {
     // Keeps what a command points to alive until the commands have run.
     void hold(const std::shared_ptr<Allocation>& memory, Object* owner);
     void misuse(std::string what);
+    void use_residency_set(ResidencySet* set);
 
     // ---- Life cycle
     void enqueue();
@@ -84,6 +86,7 @@ struct CommandBuffer : objc::Object {
         return status_ == MTL::CommandBufferStatusCompleted ||
                status_ == MTL::CommandBufferStatusError;
     }
+    void make_sets_resident();
     std::optional<Failure> execute();
     void finish(std::optional<Failure> failure);
     objc::Ref<objc::Error> make_error(const Failure& failure, objc::Array* reports) const;
@@ -94,6 +97,7 @@ struct CommandBuffer : objc::Object {
     const uint64_t number_;
     Encoder* open_encoder_ = nullptr;  // not owned; it holds us
     bool has_place_ = true;            // in the queue's count
+    std::vector<objc::Ref<ResidencySet>> residency_sets_;
     Device::Request request_;
     std::optional<InFlight> in_flight_;
 

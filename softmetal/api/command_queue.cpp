@@ -67,8 +67,23 @@ void CommandQueue::start_ready() {
     }
 }
 
-std::vector<ResidentMemory> CommandQueue::resident() {
-    return residency ? residency() : std::vector<ResidentMemory>();
+void CommandQueue::add_residency_set(ResidencySet* set) {
+    if (set == nullptr) objc::stop("-[MTLCommandQueue addResidencySet:] with nil");
+    const auto lock = MutexLock(mutex_);
+    if (std::ranges::find(residency_sets_, set, &objc::Ref<ResidencySet>::get) ==
+        residency_sets_.end()) {
+        residency_sets_.push_back(objc::Ref<ResidencySet>::retaining(set));
+    }
+}
+
+void CommandQueue::remove_residency_set(ResidencySet* set) {
+    const auto lock = MutexLock(mutex_);
+    std::erase_if(residency_sets_, [&](const auto& one) { return one.get() == set; });
+}
+
+std::vector<objc::Ref<ResidencySet>> CommandQueue::residency_sets() {
+    const auto lock = MutexLock(mutex_);
+    return residency_sets_;
 }
 
 CommandQueue* new_command_queue(Device* device) { return new_command_queue_with_count(device, 64); }
@@ -81,7 +96,9 @@ CommandQueue* new_command_queue_with_count(Device* device, NS::UInteger count) {
 CommandQueue* new_command_queue_with_descriptor(Device* device,
                                                 CommandQueueDescriptor* descriptor) {
     if (descriptor == nullptr) return nullptr;
-    return new_command_queue_with_count(device, descriptor->max_command_buffers);
+    CommandQueue* queue = new_command_queue_with_count(device, descriptor->max_command_buffers);
+    if (queue != nullptr) queue->log_state = descriptor->log_state;
+    return queue;
 }
 
 namespace {
@@ -89,7 +106,15 @@ namespace {
 CommandQueueDescriptor* copy(CommandQueueDescriptor* from) {
     auto made = objc::make<CommandQueueDescriptor>();
     made->max_command_buffers = from->max_command_buffers;
+    made->log_state = from->log_state;
     return made.leak();
+}
+
+void add_residency_sets(CommandQueue* queue, ResidencySet* const* sets, NS::UInteger count) {
+    for (NS::UInteger i = 0; i < count; ++i) queue->add_residency_set(sets[i]);
+}
+void remove_residency_sets(CommandQueue* queue, ResidencySet* const* sets, NS::UInteger count) {
+    for (NS::UInteger i = 0; i < count; ++i) queue->remove_residency_set(sets[i]);
 }
 
 CommandBuffer* with_retained(CommandQueue* queue) {
@@ -112,6 +137,7 @@ void register_command_queue() {
             objc::allocatable<CommandQueueDescriptor>(),
             objc::property<&CommandQueueDescriptor::max_command_buffers>(
                 "maxCommandBufferCount", "setMaxCommandBufferCount:"),
+            objc::property<&CommandQueueDescriptor::log_state>("logState", "setLogState:"),
             method<&copy>("copy"),
         });
     objc::define_class<CommandQueue>(
@@ -122,6 +148,10 @@ void register_command_queue() {
             method<&with_retained>("commandBuffer"),
             method<&with_unretained>("commandBufferWithUnretainedReferences"),
             method<&with_descriptor>("commandBufferWithDescriptor:"),
+            method<&CommandQueue::add_residency_set>("addResidencySet:"),
+            method<&add_residency_sets>("addResidencySets:count:"),
+            method<&CommandQueue::remove_residency_set>("removeResidencySet:"),
+            method<&remove_residency_sets>("removeResidencySets:count:"),
             // Captures begin and end where they are told to, not at such a boundary.
             method<+[](CommandQueue*) {}>("insertDebugCaptureBoundary"),
         });

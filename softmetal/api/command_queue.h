@@ -9,6 +9,8 @@
 #include <Metal/MTLCommandQueue.hpp>
 
 #include "softmetal/api/device.h"
+#include "softmetal/api/log_state.h"
+#include "softmetal/api/residency_set.h"
 #include "softmetal/api/serial_thread.h"
 #include "softmetal/base/mutex.h"
 #include "softmetal/objc/object.h"
@@ -20,6 +22,7 @@ struct CommandBufferDescriptor;
 
 struct CommandQueueDescriptor : objc::Object {
     NS::UInteger max_command_buffers = 64;
+    objc::Ref<LogState> log_state;
 };
 
 struct CommandQueue : objc::Object {
@@ -41,10 +44,12 @@ struct CommandQueue : objc::Object {
     const objc::Ref<Device> device;
     objc::Ref<Object> label;
 
-    // Memory that all its command buffers may reach (residency sets).
-    std::vector<ResidentMemory> resident();
-    using ResidencySource = std::function<std::vector<ResidentMemory>()>;
-    ResidencySource residency;
+    objc::Ref<LogState> log_state;
+
+    // Whose memory all its command buffers may reach.
+    void add_residency_set(ResidencySet* set);
+    void remove_residency_set(ResidencySet* set);
+    std::vector<objc::Ref<ResidencySet>> residency_sets();
 
   private:
     struct Slot {
@@ -58,6 +63,7 @@ struct CommandQueue : objc::Object {
     Condition place_free_;
     uint64_t places_taken_ SOFTMETAL_GUARDED_BY(mutex_) = 0;
     std::deque<Slot> order_ SOFTMETAL_GUARDED_BY(mutex_);
+    std::vector<objc::Ref<ResidencySet>> residency_sets_ SOFTMETAL_GUARDED_BY(mutex_);
     SerialThread handlers_;  // declared first, ends last: running adds handlers
     SerialThread runs_;
 };

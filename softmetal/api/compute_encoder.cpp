@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "softmetal/api/buffer.h"
+#include "softmetal/api/fence.h"
+#include "softmetal/api/heap.h"
 #include "softmetal/objc/define_class.h"
 
 namespace softmetal::api {
@@ -244,10 +246,8 @@ void ComputeEncoder::record_bindings() {
                      memory ? memory->described() : fmt::format("setBytes at {}", argument->index));
     }
     if (!is_checked()) return;
-    for (const auto& resident : {&resident_, &recording.resident}) {
-        for (const auto& one : *resident) {
-            record_range(one.memory->device(), one.memory->length(), one.memory->described());
-        }
+    for (const auto& one : resident_) {
+        record_range(one.memory->device(), one.memory->length(), one.memory->described());
     }
 }
 
@@ -292,6 +292,18 @@ void ComputeEncoder::use_resource(Object* resource, MTL::ResourceUsage usage) {
 void ComputeEncoder::use_resources(Object* const* resources, NS::UInteger count,
                                    MTL::ResourceUsage usage) {
     for (NS::UInteger i = 0; i < count; ++i) use_resource(resources[i], usage);
+}
+
+// Which of a heap's buffers the kernels reach, and how, is not told.
+void ComputeEncoder::use_heap(Heap* heap) {
+    if (!is_open("useHeap")) return;
+    if (heap == nullptr) return misuse("useHeap: the heap is nil");
+    buffer->hold(heap->memory, heap);
+    make_resident({.memory = heap->memory.get()});
+}
+
+void ComputeEncoder::use_heaps(Heap* const* heaps, NS::UInteger count) {
+    for (NS::UInteger i = 0; i < count; ++i) use_heap(heaps[i]);
 }
 
 void ComputeEncoder::make_resident(const ResidentMemory& memory) {
@@ -364,6 +376,10 @@ void register_compute_encoder() {
                 "memoryBarrierWithResources:count:"),
             method<&ComputeEncoder::use_resource>("useResource:usage:"),
             method<&ComputeEncoder::use_resources>("useResources:count:usage:"),
+            method<&ComputeEncoder::use_heap>("useHeap:"),
+            method<&ComputeEncoder::use_heaps>("useHeaps:count:"),
+            method<&update_fence>("updateFence:"),
+            method<&wait_for_fence>("waitForFence:"),
         });
 }
 

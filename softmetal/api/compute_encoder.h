@@ -14,6 +14,8 @@
 
 namespace softmetal::api {
 
+struct Heap;
+
 struct ComputePassDescriptor : objc::Object {
     MTL::DispatchType dispatch_type = MTL::DispatchTypeSerial;
 };
@@ -38,6 +40,8 @@ struct ComputeEncoder : Encoder {
     void memory_barrier_with_resources(Object* const* resources, NS::UInteger count);
     void use_resource(Object* resource, MTL::ResourceUsage usage);
     void use_resources(Object* const* resources, NS::UInteger count, MTL::ResourceUsage usage);
+    void use_heap(Heap* heap);
+    void use_heaps(Heap* const* heaps, NS::UInteger count);
     // For the rest of this encoder kernels may reach `memory` through addresses they read.
     void make_resident(const ResidentMemory& memory);
 

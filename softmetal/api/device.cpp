@@ -13,7 +13,13 @@
 #include "softmetal/api/buffer.h"
 #include "softmetal/api/command_queue.h"
 #include "softmetal/api/compute_pipeline.h"
+#include "softmetal/api/counters.h"
+#include "softmetal/api/event.h"
+#include "softmetal/api/fence.h"
+#include "softmetal/api/heap.h"
 #include "softmetal/api/library.h"
+#include "softmetal/api/log_state.h"
+#include "softmetal/api/residency_set.h"
 #include "softmetal/objc/block.h"
 #include "softmetal/objc/define_class.h"
 #include "softmetal/objc/foundation/collections.h"
@@ -241,17 +247,6 @@ NS::UInteger compilation_tasks(Device*) {
     return std::max(1u, std::thread::hardware_concurrency());
 }
 
-// A reference, unless the last one is going at this moment.
-objc::Ref<Device> try_retain(Device* device) {
-    auto count = device->references.load();
-    while (count > 0) {
-        if (device->references.compare_exchange_weak(count, count + 1)) {
-            return objc::Ref<Device>::adopt(device);
-        }
-    }
-    return nullptr;
-}
-
 objc::Ref<objc::Array> all_devices() {
     return objc::make_array(std::vector<objc::Ref<Device>>{system_default_device()});
 }
@@ -263,7 +258,7 @@ struct DeviceObserver : objc::Object {};
 objc::Ref<Device> system_default_device() {
     const auto lock = MutexLock(registry().mutex);
     if (registry().device != nullptr) {
-        if (auto device = try_retain(registry().device)) return device;
+        if (auto device = objc::try_retain(registry().device)) return device;
     }
     auto made = objc::make<Device>(registry().profile);
     registry().device = made.get();
@@ -310,6 +305,16 @@ void register_device() {
             method<&new_buffer>("newBufferWithLength:options:"),
             method<&new_buffer_with_bytes>("newBufferWithBytes:length:options:"),
             method<&new_buffer_no_copy>("newBufferWithBytesNoCopy:length:options:deallocator:"),
+            method<&new_heap>("newHeapWithDescriptor:"),
+            method<&new_residency_set>("newResidencySetWithDescriptor:error:"),
+            method<&new_event>("newEvent"),
+            method<&new_shared_event>("newSharedEvent"),
+            method<&new_shared_event_with_handle>("newSharedEventWithHandle:"),
+            method<&new_fence>("newFence"),
+            method<&new_log_state>("newLogStateWithDescriptor:error:"),
+            method<&counter_sets>("counterSets"),
+            method<&supports_counter_sampling>("supportsCounterSampling:"),
+            method<&new_counter_sample_buffer>("newCounterSampleBufferWithDescriptor:error:"),
             method<&new_command_queue>("newCommandQueue"),
             method<&new_command_queue_with_count>("newCommandQueueWithMaxCommandBufferCount:"),
             method<&new_command_queue_with_descriptor>("newCommandQueueWithDescriptor:"),

@@ -38,15 +38,32 @@ class Runner {
         auto& launch = dispatch.launch;
         if (dispatch.indirect && !read_grid(dispatch)) return;
         if (launch.threads.x == 0 || launch.threads.y == 0 || launch.threads.z == 0) return;
-        launch.memory =
-            std::span(recording_.ranges)
-                .subspan(dispatch.ranges_begin, dispatch.ranges_end - dispatch.ranges_begin);
+        launch.memory = reachable(dispatch);
+        launch.log = settings_.log;
         launch.order_seed = settings_.order_seed;
         launch.serve_lowest_site_first = settings_.serve_lowest_site_first;
         launch.count_memory = settings_.count_memory && recording_.checked;
         const auto counters = settings_.executor->run(launch);
         if (!counters) return stop(kErrorPageFault, counters.error());
         dispatch.tally->add(*counters);
+    }
+
+    std::span<const exec::MemoryRange> reachable(const Dispatch& dispatch) {
+        const auto own =
+            std::span(recording_.ranges)
+                .subspan(dispatch.ranges_begin, dispatch.ranges_end - dispatch.ranges_begin);
+        if (recording_.resident.empty() || !recording_.checked) return own;
+        if (resident_.empty()) name_resident();
+        reachable_.assign(own.begin(), own.end());
+        reachable_.insert(reachable_.end(), resident_.begin(), resident_.end());
+        return reachable_;
+    }
+    void name_resident() {
+        for (const Allocation* memory : recording_.resident) {
+            const auto& name = names_.emplace_back(memory->described());
+            resident_.push_back(
+                {.begin = memory->device(), .bytes = memory->length(), .label = name.c_str()});
+        }
     }
 
     bool finds_released(const Dispatch& dispatch) {
@@ -133,6 +150,8 @@ class Runner {
 
     Recording& recording_;
     const RunSettings& settings_;
+    std::vector<exec::MemoryRange> resident_, reachable_;
+    std::deque<std::string> names_;
     std::optional<Failure> failure_;
     int encoder_ = -1;
 };

@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "softmetal/api/command.h"
 #include "softmetal/base/mutex.h"
@@ -31,6 +33,7 @@ struct RunSettings {
     uint64_t order_seed = 0;
     bool serve_lowest_site_first = false;
     bool count_memory = false;
+    std::function<void(std::string_view)> log;  // what kernels say; empty: to standard error
 };
 
 struct Failure {
