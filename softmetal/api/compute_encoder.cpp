@@ -35,8 +35,7 @@ exec::Checks executor_checks(Checks checks) {
 
 }  // namespace
 
-// ---- The argument table
-// --------------------------------------------------------------------------
+// ---- The argument table ---------------------------------------------------------------
 
 bool ComputeEncoder::is_index(const char* call, NS::UInteger index, NS::UInteger count) {
     if (index < count) return true;
@@ -130,8 +129,7 @@ void ComputeEncoder::set_threadgroup_memory_length(NS::UInteger length, NS::UInt
     threadgroup_bytes_[index] = (length + kMultiple - 1) / kMultiple * kMultiple;
 }
 
-// ---- Dispatches
-// ----------------------------------------------------------------------------------
+// ---- Dispatches -----------------------------------------------------------------------
 
 void ComputeEncoder::dispatch_threadgroups(MTL::Size groups, MTL::Size threads) {
     dispatch("dispatchThreadgroups",
@@ -241,25 +239,31 @@ void ComputeEncoder::record_bindings() {
              .offset = bound.offset,
              .bytes = argument->is_reference ? std::min<uint64_t>(left, argument->bytes) : left,
              .name = argument->name});
-        if (!is_checked()) continue;
-        record_range(bases_[argument->index], bound.length,
-                     memory ? memory->described() : fmt::format("setBytes at {}", argument->index));
+        if (is_checked()) {
+            record_range(bases_[argument->index], bound.length, memory,
+                         argument->is_read_only != 0);
+        }
     }
     if (!is_checked()) return;
     for (const auto& one : resident_) {
-        record_range(one.memory->device(), one.memory->length(), one.memory->described());
+        // Only useResource says what for; anything may be done to the rest.
+        record_range(one.memory->device(), one.memory->length(), one.memory,
+                     one.reads && !one.writes);
     }
 }
 
-void ComputeEncoder::record_range(const void* begin, uint64_t bytes, std::string label) {
+void ComputeEncoder::record_range(const void* begin, uint64_t bytes, const Allocation* memory,
+                                  bool read_only) {
     auto& recording = buffer->recording;
-    recording.names.push_back(std::move(label));
+    const char* label = "";
+    if (auto text = memory ? memory->label() : ""; !text.empty()) {
+        label = recording.names.emplace_back(std::move(text)).c_str();
+    }
     recording.ranges.push_back(
-        {.begin = begin, .bytes = bytes, .label = recording.names.back().c_str()});
+        {.begin = begin, .bytes = bytes, .label = label, .read_only = read_only});
 }
 
-// ---- Memory
-// --------------------------------------------------------------------------------------
+// ---- Memory ---------------------------------------------------------------------------
 
 void ComputeEncoder::memory_barrier_with_scope(MTL::BarrierScope scope) {
     if (is_open("memoryBarrierWithScope")) buffer->add(MemoryBarrier{.scope = scope});
@@ -312,8 +316,7 @@ void ComputeEncoder::make_resident(const ResidentMemory& memory) {
     bindings_are_recorded_ = false;
 }
 
-// ---- Messages
-// ------------------------------------------------------------------------------------
+// ---- Messages -------------------------------------------------------------------------
 
 ComputeEncoder* compute_encoder(CommandBuffer* buffer) {
     return compute_encoder_with_type(buffer, MTL::DispatchTypeSerial);

@@ -56,7 +56,7 @@ struct ComputeEncoder : Encoder {
     // Finds the faults, reports them, and says whether there were none.
     bool is_sound(const char* call, const DispatchRequest& request);
     void record_bindings();
-    void record_range(const void* begin, uint64_t bytes, std::string label);
+    void record_range(const void* begin, uint64_t bytes, const Allocation* memory, bool read_only);
 
     objc::Ref<ComputePipeline> pipeline_;
     KernelCode::Entry entry_;

@@ -196,10 +196,15 @@ void Allocation::set_label(std::string label) {
     label_ = std::move(label);
 }
 
-std::string Allocation::described() const {
+std::string Allocation::label() const {
     const auto lock = MutexLock(label_mutex_);
-    if (label_.empty()) return "the buffer of " + std::to_string(length_) + " bytes";
-    return "buffer '" + label_ + "'";
+    return label_;
+}
+
+std::string Allocation::described() const {
+    const auto text = label();
+    if (text.empty()) return "the buffer of " + std::to_string(length_) + " bytes";
+    return "buffer '" + text + "'";
 }
 
 }  // namespace softmetal::api

@@ -99,6 +99,7 @@ class Allocation : public std::enable_shared_from_this<Allocation> {
     MemorySpace* space() const { return space_.get(); }
 
     void set_label(std::string label);
+    std::string label() const;
     // "buffer 'weights'", or its size where it has no label: how reports name it.
     std::string described() const;
 

@@ -60,7 +60,7 @@ class Runner {
     }
     void name_resident() {
         for (const Allocation* memory : recording_.resident) {
-            const auto& name = names_.emplace_back(memory->described());
+            const auto& name = names_.emplace_back(memory->label());
             resident_.push_back(
                 {.begin = memory->device(), .bytes = memory->length(), .label = name.c_str()});
         }

@@ -11,3 +11,6 @@
 #define TARGET_OS_VISION 0
 #define TARGET_OS_SIMULATOR 0
 #define TARGET_OS_MACCATALYST 0
+
+// Without it metal-cpp's MTL::CopyAllDevices finds no devices on any system.
+#define __MAC_OS_X_VERSION_MIN_REQUIRED 140000
