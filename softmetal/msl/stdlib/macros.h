@@ -49,7 +49,7 @@
 #define HUGE_VALH (static_cast<_Float16>(__builtin_inff()))
 #define MAXFLOAT 0x1.fffffep127f
 #define MAXHALF 0x1.ffcp15f16
-#define MAXBFLOAT (static_cast<__bf16>(0x1.fep127f))
+#define MAXBFLOAT (bfloat(0x1.fep127f))
 
 #define FLT_RADIX 2
 #define FLT_DIG 6
@@ -87,10 +87,10 @@
 #define BFLT_MIN_10_EXP (-37)
 #define BFLT_MIN_EXP (-125)
 #define BFLT_RADIX 2
-#define BFLT_MAX (static_cast<__bf16>(0x1.fep127f))
-#define BFLT_MIN (static_cast<__bf16>(0x1p-126f))
-#define BFLT_EPSILON (static_cast<__bf16>(0x1p-7f))
-#define BFLT_TRUE_MIN (static_cast<__bf16>(0x1p-133f))
+#define BFLT_MAX (bfloat(0x1.fep127f))
+#define BFLT_MIN (bfloat(0x1p-126f))
+#define BFLT_EPSILON (bfloat(0x1p-7f))
+#define BFLT_TRUE_MIN (bfloat(0x1p-133f))
 
 #define CHAR_BIT 8
 #define SCHAR_MAX 127
@@ -152,16 +152,16 @@
 #define M_SQRT2_H 1.41421356237309504880168872420969808f16
 #define M_SQRT1_2_H 0.707106781186547524400844362104849039f16
 
-#define M_E_BF (static_cast<__bf16>(M_E_F))
-#define M_LOG2E_BF (static_cast<__bf16>(M_LOG2E_F))
-#define M_LOG10E_BF (static_cast<__bf16>(M_LOG10E_F))
-#define M_LN2_BF (static_cast<__bf16>(M_LN2_F))
-#define M_LN10_BF (static_cast<__bf16>(M_LN10_F))
-#define M_PI_BF (static_cast<__bf16>(M_PI_F))
-#define M_PI_2_BF (static_cast<__bf16>(M_PI_2_F))
-#define M_PI_4_BF (static_cast<__bf16>(M_PI_4_F))
-#define M_1_PI_BF (static_cast<__bf16>(M_1_PI_F))
-#define M_2_PI_BF (static_cast<__bf16>(M_2_PI_F))
-#define M_2_SQRTPI_BF (static_cast<__bf16>(M_2_SQRTPI_F))
-#define M_SQRT2_BF (static_cast<__bf16>(M_SQRT2_F))
-#define M_SQRT1_2_BF (static_cast<__bf16>(M_SQRT1_2_F))
+#define M_E_BF (bfloat(M_E_F))
+#define M_LOG2E_BF (bfloat(M_LOG2E_F))
+#define M_LOG10E_BF (bfloat(M_LOG10E_F))
+#define M_LN2_BF (bfloat(M_LN2_F))
+#define M_LN10_BF (bfloat(M_LN10_F))
+#define M_PI_BF (bfloat(M_PI_F))
+#define M_PI_2_BF (bfloat(M_PI_2_F))
+#define M_PI_4_BF (bfloat(M_PI_4_F))
+#define M_1_PI_BF (bfloat(M_1_PI_F))
+#define M_2_PI_BF (bfloat(M_2_PI_F))
+#define M_2_SQRTPI_BF (bfloat(M_2_SQRTPI_F))
+#define M_SQRT2_BF (bfloat(M_SQRT2_F))
+#define M_SQRT1_2_BF (bfloat(M_SQRT1_2_F))

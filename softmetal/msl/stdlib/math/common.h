@@ -64,7 +64,8 @@ SM_FN constexpr sm::value3<A, B, C> clamp(A x, B lo, C hi) {
 
 template <class A>
 SM_FN sm::float1<A> saturate(A x) {
-    return metal::clamp(x, 0.0f, 1.0f);
+    typedef sm::value_of<A> V;
+    return metal::clamp(V(x), V(0), V(1));
 }
 
 template <class A, class B, class C>

@@ -17,7 +17,7 @@ SM_FN auto magnitude_bits(const V& x) {
     if constexpr (shape<V>::lanes == 0) {
         return static_cast<B>(__builtin_bit_cast(B, x) & kMask);
     } else {
-        return __builtin_bit_cast(ext<B, shape<V>::lanes>, x.v) & kMask;
+        return __builtin_bit_cast(ext<B, shape<V>::lanes>, x.raw()) & kMask;
     }
 }
 template <class E>
@@ -61,7 +61,7 @@ SM_FN sm::bool_like<sm::float1<A>> signbit(A x) {
     if constexpr (sm::shape<V>::lanes == 0)
         return __builtin_bit_cast(B, V(x)) < 0;
     else
-        return sm::answer<V>(__builtin_bit_cast(sm::ext<B, sm::shape<V>::lanes>, V(x).v) < 0);
+        return sm::answer<V>(__builtin_bit_cast(sm::ext<B, sm::shape<V>::lanes>, V(x).raw()) < 0);
 }
 template <class A, class B>
 SM_FN sm::bool_like<sm::float2_of<A, B>> isunordered(A x, B y) {
@@ -98,11 +98,11 @@ SM_FN constexpr bool any(bool x) { return x; }
 SM_FN constexpr bool all(bool x) { return x; }
 template <int N>
 SM_FN bool any(vec<bool, N> x) {
-    return __builtin_reduce_or(x.v) != 0;
+    return __builtin_reduce_or(x.raw()) != 0;
 }
 template <int N>
 SM_FN bool all(vec<bool, N> x) {
-    return __builtin_reduce_and(x.v) != 0;
+    return __builtin_reduce_and(x.raw()) != 0;
 }
 
 // b where c holds, a elsewhere.
@@ -116,9 +116,9 @@ SM_FN sm::value2<A, B> select(A a, B b, C c) {
         typedef sm::with_element_t<C, sm::element_of_t<V>> R;
         typedef sm::signed_bits<sm::element_t<sm::element_of_t<V>>> Bits;
         typedef sm::ext<Bits, sm::shape<R>::lanes> Mask;
-        Mask yes = __builtin_convertvector(sm::bool_like<C>(c).v, Mask) != 0;
+        Mask yes = __builtin_convertvector(sm::bool_like<C>(c).raw(), Mask) != 0;
         auto x = R(V(a)), y = R(V(b));
-        return R::of(yes ? y.v : x.v);
+        return R::of(yes ? y.raw() : x.raw());
     }
 }
 

@@ -15,11 +15,6 @@ struct matrix_operands {
 
 SM_FN constexpr unsigned first_lane_of_row(unsigned row) { return row / 4 * 16 + row % 4 * 2; }
 
-template <class E>
-SM_FN ext<float, 8> row_to_float(ext<E, 8> v) {
-    return convert<float, E, 8>(v);
-}
-
 template <class A, class B>
 inline void combine_multiply(sm_lanes* lanes) {
     typedef ext<float, 8> Row;
@@ -34,8 +29,8 @@ inline void combine_multiply(sm_lanes* lanes) {
             __builtin_memcpy(&upper, right, sizeof upper);
             auto row_a = __builtin_shufflevector(lower, upper, 0, 1, 4, 5, 8, 9, 12, 13);
             auto row_b = __builtin_shufflevector(lower, upper, 2, 3, 6, 7, 10, 11, 14, 15);
-            a[r] = row_to_float<A>(__builtin_bit_cast(ext<A, 8>, row_a));
-            b[r] = row_to_float<B>(__builtin_bit_cast(ext<B, 8>, row_b));
+            a[r] = convert<float, A, 8>(__builtin_bit_cast(native_t<A, 8>, row_a));
+            b[r] = convert<float, B, 8>(__builtin_bit_cast(native_t<B, 8>, row_b));
         } else {
             matrix_operands<A, B> lower[2], upper[2];
             __builtin_memcpy(&lower, left, sizeof lower);

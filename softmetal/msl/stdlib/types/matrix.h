@@ -12,7 +12,7 @@ struct matrix {
     SM_FN constexpr explicit matrix(T diagonal) {
         for (int c = 0; c < C; c++) {
             columns[c] = vec<T, R>(T(0));
-            if (c < R) columns[c].v = sm::with_lane<sm::element_t<T>, R>(columns[c].v, c, diagonal);
+            if (c < R) columns[c].put_lane(c, diagonal);
         }
     }
     template <class... Columns>
@@ -25,9 +25,7 @@ struct matrix {
         const T all[] = {static_cast<T>(s)...};
         for (int c = 0; c < C; c++) {
             columns[c] = vec<T, R>(T(0));
-            for (int r = 0; r < R; r++) {
-                columns[c].v = sm::with_lane<sm::element_t<T>, R>(columns[c].v, r, all[c * R + r]);
-            }
+            for (int r = 0; r < R; r++) columns[c].put_lane(r, all[c * R + r]);
         }
     }
     template <class U>
@@ -162,5 +160,5 @@ SM_FN T determinant(const matrix<T, N, N>& m) {
     }
 SM_MATRIX_NAME(float, float)
 SM_MATRIX_NAME(_Float16, half)
-SM_MATRIX_NAME(__bf16, bfloat)
+SM_MATRIX_NAME(bfloat, bfloat)
 #undef SM_MATRIX_NAME

@@ -1,8 +1,7 @@
 // What a vector of ours holds: clang's extended vectors, and how their elements convert. Vectors of
-// bool hold bytes 0 and 1 (MSL's sizeof(bool4) is 4; clang's own would be 1).
+// bool hold bytes 0 and 1 (MSL's sizeof(bool4) is 4; clang's own would be 1), those of bfloat its
+// bits.
 #pragma once
-
-#define SM_FN inline __attribute__((always_inline))
 
 namespace metal::sm {
 
@@ -14,6 +13,10 @@ template <>
 struct element_of<bool> {
     typedef unsigned char type;
 };
+template <>
+struct element_of<bfloat> {
+    typedef unsigned short type;
+};
 template <class T>
 using element_t = typename element_of<T>::type;
 
@@ -22,70 +25,44 @@ using ext = E __attribute__((ext_vector_type(N)));
 template <class T, int N>
 using native_t = ext<element_t<T>, N>;
 
-template <class E, int N>
+// The elements of a vector one by one.
+template <class T, int N>
 struct elements {
-    E at[N];
+    T at[N];
 };
 
-// A lane of a vector, also in constant expressions, where clang 19 cannot index one.
-template <int I, class E, int N>
-SM_FN constexpr E lane_of(ext<E, N> v) {
-    if (__builtin_is_constant_evaluated()) {
-        return __builtin_bit_cast(elements<E, sizeof(v) / sizeof(E)>, v).at[I];
+template <class T>
+SM_FN constexpr element_t<T> to_element(T a) {
+    return __builtin_bit_cast(element_t<T>, a);
+}
+
+// Operations are done on floats where elements are bfloats, and on the elements themselves
+// otherwise. No target but the newest has bfloat instructions, and the helpers that clang would
+// call handle one lane at a time.
+template <class T, int N>
+SM_FN constexpr auto widen(native_t<T, N> v) {
+    if constexpr (__is_same(T, bfloat)) {
+        return __builtin_bit_cast(ext<float, N>, __builtin_convertvector(v, ext<unsigned, N>)
+                                                     << 16u);
+    } else {
+        return v;
     }
-    return v[I];
 }
-
-template <class E, int N>
-SM_FN constexpr ext<E, N> with_lane(ext<E, N> v, int lane, E value) {
-    if (__builtin_is_constant_evaluated()) {
-        auto all = __builtin_bit_cast(elements<E, sizeof(v) / sizeof(E)>, v);
-        all.at[lane] = value;
-        return __builtin_bit_cast(ext<E, N>, all);
-    }
-    v[lane] = value;
-    return v;
-}
-
-// ---- bfloat through integers: no target but the newest has instructions for it, and the helpers
-// that clang would call handle one lane at a time.
-
+// As bfloat's own rounding.
 template <int N>
-SM_FN constexpr ext<float, N> bfloat_to_float(ext<bfloat, N> v) {
-    auto bits = __builtin_bit_cast(ext<unsigned short, N>, v);
-    return __builtin_bit_cast(ext<float, N>, __builtin_convertvector(bits, ext<unsigned, N>)
-                                                 << 16u);
-}
-
-// Rounds to nearest even. A NaN stays one: its quiet bit is set so that no payload rounds to
-// infinity.
-template <int N>
-SM_FN constexpr ext<bfloat, N> float_to_bfloat(ext<float, N> v) {
+SM_FN constexpr native_t<bfloat, N> float_to_bfloat(ext<float, N> v) {
     auto bits = __builtin_bit_cast(ext<unsigned, N>, v);
-    ext<unsigned, N> rounded = (bits + 0x7fffu + ((bits >> 16u) & 1u)) >> 16u;
+    ext<unsigned, N> nearest = (bits + 0x7fffu + ((bits >> 16u) & 1u)) >> 16u;
     ext<unsigned, N> nan = (bits >> 16u) | 0x40u;
-    auto is_nan = __builtin_bit_cast(ext<unsigned, N>, v != v);
-    ext<unsigned, N> merged = (rounded & ~is_nan) | (nan & is_nan);
-    return __builtin_bit_cast(ext<bfloat, N>,
-                              __builtin_convertvector(merged, ext<unsigned short, N>));
+    auto is_nan = __builtin_bit_cast(ext<unsigned, N>, (bits & 0x7fffffffu) > 0x7f800000u);
+    return __builtin_convertvector((nearest & ~is_nan) | (nan & is_nan), native_t<bfloat, N>);
 }
-
-// The type arithmetic on E is done in, and the way there and back.
-template <class E, int N>
-SM_FN constexpr auto widen(ext<E, N> v) {
-    if constexpr (__is_same(E, bfloat))
-        return bfloat_to_float<N>(v);
-    else
-        return v;
-}
-template <class E, int N, class W>
-SM_FN constexpr ext<E, N> narrow(ext<W, N> v) {
-    if constexpr (__is_same(E, bfloat) && __is_same(W, float))
+template <class T, int N, class W>
+SM_FN constexpr native_t<T, N> narrow(W v) {
+    if constexpr (__is_same(T, bfloat))
         return float_to_bfloat<N>(v);
-    else if constexpr (__is_same(E, W))
-        return v;
     else
-        return __builtin_convertvector(v, ext<E, N>);
+        return v;
 }
 
 // ---- Conversions between element types
@@ -104,10 +81,12 @@ SM_FN constexpr ext<To, N> float_to_int(ext<float, N> v) {
     constexpr To kMax = static_cast<To>(is_signed_element<To> ? (1ul << (kBits & 63)) - 1 : ~0ul);
     typedef ext<signed_bits<To>, N> Mask;
     Mask above = __builtin_convertvector(v >= kAbove, Mask);
-    Mask nan = __builtin_convertvector(v != v, Mask);
-    ext<int, N> outside = (v >= kAbove) | (v != v);
-    ext<int, N> below = v < kLow;
+    // Asked of the bits, which keeps clang from asking each half for itself when v was half.
     auto bits = __builtin_bit_cast(ext<int, N>, v);
+    ext<int, N> is_nan = (bits & 0x7fffffff) > 0x7f800000;
+    Mask nan = __builtin_convertvector(is_nan, Mask);
+    ext<int, N> outside = (v >= kAbove) | is_nan;
+    ext<int, N> below = v < kLow;
     constexpr int kLowBits = __builtin_bit_cast(int, kLow);
     bits = (bits & ~outside & ~below) | (below & kLowBits);
     auto inside = __builtin_convertvector(__builtin_bit_cast(ext<float, N>, bits), ext<To, N>);
@@ -121,7 +100,7 @@ SM_FN constexpr native_t<To, N> convert(native_t<From, N> v) {
     if constexpr (__is_same(To, From)) {
         return v;
     } else if constexpr (__is_same(From, bfloat)) {
-        return convert<To, float, N>(bfloat_to_float<N>(v));
+        return convert<To, float, N>(widen<bfloat, N>(v));
     } else if constexpr (__is_same(To, bool)) {
         return __builtin_convertvector(v != 0, native_t<bool, N>) & static_cast<unsigned char>(1);
     } else if constexpr (__is_same(To, bfloat)) {
@@ -135,12 +114,13 @@ SM_FN constexpr native_t<To, N> convert(native_t<From, N> v) {
     }
 }
 
-template <class To, class From>
-SM_FN constexpr To convert_scalar(From x) {
+// A scalar as element type T; C++'s double, which MSL does not have, is float.
+template <class T, class From>
+SM_FN constexpr T convert_scalar(From x) {
     if constexpr (__is_same(From, double))
-        return static_cast<To>(static_cast<float>(x));
+        return static_cast<T>(static_cast<float>(x));
     else
-        return static_cast<To>(x);
+        return static_cast<T>(x);
 }
 
 }  // namespace metal::sm

@@ -8,78 +8,109 @@ template <class T, int N>
 struct packed_vec;
 
 namespace storage {
-template <class T, int N>
-struct packed_lanes {
-    T e[N];
 
-    template <int I>
-    SM_FN constexpr T lane() const {
-        return e[I];
+template <class T, int N>
+struct packed_components;
+template <class T>
+struct packed_components<T, 2> {
+    union {
+        struct {
+            T x, y;
+        };
+        struct {
+            T r, g;
+        };
+    };
+    SM_FN constexpr vec<T, 2> whole() const { return vec<T, 2>(x, y); }
+    SM_FN constexpr void put(vec<T, 2> n) {
+        x = n.x;
+        y = n.y;
     }
-    template <int I>
-    SM_FN constexpr void put_lane(T a) {
-        e[I] = a;
+};
+template <class T>
+struct packed_components<T, 3> {
+    union {
+        struct {
+            T x, y, z;
+        };
+        struct {
+            T r, g, b;
+        };
+    };
+    SM_FN constexpr vec<T, 3> whole() const { return vec<T, 3>(x, y, z); }
+    SM_FN constexpr void put(vec<T, 3> n) {
+        x = n.x;
+        y = n.y;
+        z = n.z;
     }
+};
+template <class T>
+struct packed_components<T, 4> {
+    union {
+        struct {
+            T x, y, z, w;
+        };
+        struct {
+            T r, g, b, a;
+        };
+    };
+    SM_FN constexpr vec<T, 4> whole() const { return vec<T, 4>(x, y, z, w); }
+    SM_FN constexpr void put(vec<T, 4> n) {
+        x = n.x;
+        y = n.y;
+        z = n.z;
+        w = n.w;
+    }
+};
+template <class T, int N>
+struct packed_lanes : packed_components<T, N> {
     template <int... I>
     SM_FN constexpr vec<T, sizeof...(I)> lanes() const {
-        return vec<T, sizeof...(I)>(e[I]...);
+        return this->whole().template lanes<I...>();
     }
     template <int... I>
     SM_FN constexpr void put_lanes(vec<T, sizeof...(I)> a) {
-        vec<T, N> all = whole(__make_integer_seq<indices, int, N>{});
+        vec<T, N> all = this->whole();
         all.template put_lanes<I...>(a);
-        put(all, __make_integer_seq<indices, int, N>{});
-    }
-    template <class I, I...>
-    struct indices {};
-    template <int... I>
-    SM_FN constexpr vec<T, N> whole(indices<int, I...>) const {
-        return vec<T, N>(e[I]...);
-    }
-    template <int... I>
-    SM_FN constexpr void put(const vec<T, N>& a, indices<int, I...>) {
-        ((e[I] = a.template lane<I>()), ...);
+        this->put(all);
     }
 };
+
 }  // namespace storage
 
-#define SM_PACKED_COMMON(N)                                                                        \
-    using storage::packed_lanes<T, N>::e;                                                          \
-    packed_vec() = default;                                                                        \
-    SM_FN constexpr packed_vec(vec<T, N> a) { *this = a; }                                         \
-    template <class U>                                                                             \
-        requires(!__is_same(U, T))                                                                 \
-    SM_FN constexpr explicit packed_vec(vec<U, N> a) : packed_vec(vec<T, N>(a)) {}                 \
-    template <class U>                                                                             \
-        requires(!__is_same(U, T))                                                                 \
-    SM_FN constexpr explicit packed_vec(const packed_vec<U, N>& a)                                 \
-        : packed_vec(vec<T, N>(vec<U, N>(a))) {}                                                   \
-    template <sm::Scalar U>                                                                        \
-    SM_FN constexpr packed_vec(U s) : packed_vec(vec<T, N>(s)) {}                                  \
-    template <class A, class B, class... C>                                                        \
-        requires(__is_constructible(vec<T, N>, A, B, C...))                                        \
-    SM_FN constexpr packed_vec(A a, B b, C... c) : packed_vec(vec<T, N>(a, b, c...)) {}            \
-    SM_FN constexpr packed_vec& operator=(vec<T, N> a) {                                           \
-        this->put(a, __make_integer_seq<storage::packed_lanes<T, N>::template indices, int, N>{}); \
-        return *this;                                                                              \
-    }                                                                                              \
-    SM_FN constexpr operator vec<T, N>() const {                                                   \
-        return this->whole(                                                                        \
-            __make_integer_seq<storage::packed_lanes<T, N>::template indices, int, N>{});          \
-    }                                                                                              \
-    SM_FN constexpr T& operator[](size_t i) { return e[i]; }                                       \
-    SM_FN constexpr const T& operator[](size_t i) const { return e[i]; }                           \
-    SM_PACKED_OPERATORS(N, +)                                                                      \
-    SM_PACKED_OPERATORS(N, -)                                                                      \
-    SM_PACKED_OPERATORS(N, *)                                                                      \
-    SM_PACKED_OPERATORS(N, /)                                                                      \
-    SM_PACKED_ASSIGN(N, %)                                                                         \
-    SM_PACKED_ASSIGN(N, &)                                                                         \
-    SM_PACKED_ASSIGN(N, |)                                                                         \
-    SM_PACKED_ASSIGN(N, ^)                                                                         \
-    SM_PACKED_ASSIGN(N, <<)                                                                        \
-    SM_PACKED_ASSIGN(N, >>)                                                                        \
-    SM_FN friend constexpr vec<T, N> operator-(packed_vec a) { return -vec<T, N>(a); }             \
+#define SM_PACKED_COMMON(N)                                                             \
+    packed_vec() = default;                                                             \
+    SM_FN constexpr packed_vec(vec<T, N> n) { this->put(n); }                           \
+    template <class U>                                                                  \
+        requires(!__is_same(U, T))                                                      \
+    SM_FN constexpr explicit packed_vec(vec<U, N> n) : packed_vec(vec<T, N>(n)) {}      \
+    template <class U>                                                                  \
+        requires(!__is_same(U, T))                                                      \
+    SM_FN constexpr explicit packed_vec(const packed_vec<U, N>& n)                      \
+        : packed_vec(vec<T, N>(vec<U, N>(n))) {}                                        \
+    template <sm::Scalar U>                                                             \
+    SM_FN constexpr packed_vec(U s) : packed_vec(vec<T, N>(s)) {}                       \
+    template <class A, class B, class... C>                                             \
+        requires(__is_constructible(vec<T, N>, A, B, C...))                             \
+    SM_FN constexpr packed_vec(A p, B q, C... s) : packed_vec(vec<T, N>(p, q, s...)) {} \
+    SM_FN constexpr packed_vec& operator=(vec<T, N> n) {                                \
+        this->put(n);                                                                   \
+        return *this;                                                                   \
+    }                                                                                   \
+    SM_FN constexpr operator vec<T, N>() const { return this->whole(); }                \
+    SM_FN T& operator[](size_t i) { return reinterpret_cast<T*>(this)[i]; }             \
+    SM_FN constexpr T operator[](size_t i) const { return this->whole()[i]; }           \
+    SM_PACKED_OPERATORS(N, +)                                                           \
+    SM_PACKED_OPERATORS(N, -)                                                           \
+    SM_PACKED_OPERATORS(N, *)                                                           \
+    SM_PACKED_OPERATORS(N, /)                                                           \
+    SM_PACKED_ASSIGN(N, %)                                                              \
+    SM_PACKED_ASSIGN(N, &)                                                              \
+    SM_PACKED_ASSIGN(N, |)                                                              \
+    SM_PACKED_ASSIGN(N, ^)                                                              \
+    SM_PACKED_ASSIGN(N, <<)                                                             \
+    SM_PACKED_ASSIGN(N, >>)                                                             \
+    SM_FN friend constexpr vec<T, N> operator-(packed_vec a) { return -vec<T, N>(a); }  \
     SM_FN friend constexpr vec<T, N> operator+(packed_vec a) { return vec<T, N>(a); }
 
 #define SM_PACKED_ASSIGN(N, op)                               \

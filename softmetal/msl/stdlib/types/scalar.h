@@ -1,12 +1,13 @@
 // MSL's scalar type names, and the sets of them that the library's functions are written for.
 #pragma once
 
+#define SM_FN inline __attribute__((always_inline))
+
 typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long ulong;
 typedef _Float16 half;
-typedef __bf16 bfloat;
 
 typedef signed char int8_t;
 typedef unsigned char uint8_t;
@@ -22,7 +23,6 @@ typedef __SIZE_TYPE__ size_t;
 typedef __PTRDIFF_TYPE__ ptrdiff_t;
 
 namespace metal {
-using ::bfloat;
 using ::half;
 using ::int16_t;
 using ::int32_t;
@@ -71,8 +71,6 @@ template <class T>
 inline constexpr bool is_float_scalar = false;
 template <>
 inline constexpr bool is_float_scalar<half> = true;
-template <>
-inline constexpr bool is_float_scalar<bfloat> = true;
 template <>
 inline constexpr bool is_float_scalar<float> = true;
 

@@ -141,7 +141,7 @@ using int3_of = typename only_if<is_int_shape<value3<A, B, C>>, value3<A, B, C>>
 
 template <class T, int N>
 SM_FN constexpr native_t<T, N> native_of(const vec<T, N>& a) {
-    return a.v;
+    return a.raw();
 }
 template <class T>
     requires is_scalar<T>
@@ -162,7 +162,7 @@ SM_FN constexpr auto to_float(const R& a) {
     if constexpr (shape<R>::lanes == 0)
         return static_cast<float>(a);
     else
-        return convert<float, element_of_t<R>, shape<R>::lanes>(a.v);
+        return convert<float, element_of_t<R>, shape<R>::lanes>(a.raw());
 }
 template <class R, class V>
 SM_FN constexpr R from_float(V v) {

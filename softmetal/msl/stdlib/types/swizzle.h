@@ -1,7 +1,8 @@
-// Swizzles as properties: v.xzy reads through get_xzy() and, when no lane comes twice, writes
-// through put_xzy(). A class that uses SM_SWIZZLES_n has lane<i>(), lanes<i, j, ...>() and the
-// matching put_lane<i>(), put_lanes<i, j, ...>(). Declarations only cost what their class costs to
-// instantiate (about 2 ms for four lanes); bodies cost nothing until they are used.
+// Swizzles of two and more components as properties: v.xzy reads through get_xzy() and writes
+// through put_xzy(). A class that uses SM_SWIZZLES_n has lanes<i, j, ...>() and put_lanes<i, j,
+// ...>(). Declarations cost what their class costs to instantiate, 2 ms for four lanes; bodies cost
+// nothing until they are used. (Single components are members: clang does not find `p.x += y` with
+// a property in a template when an operator += is declared outside of classes.)
 #pragma once
 
 // Each of these calls M once per lane with (index, xyzw name, rgba name); A to D are four copies,
@@ -18,12 +19,6 @@
 #define SM_LANES_D_2(M, ...) M(__VA_ARGS__, 0, x, r) M(__VA_ARGS__, 1, y, g)
 #define SM_LANES_D_3(M, ...) SM_LANES_D_2(M, __VA_ARGS__) M(__VA_ARGS__, 2, z, b)
 #define SM_LANES_D_4(M, ...) SM_LANES_D_3(M, __VA_ARGS__) M(__VA_ARGS__, 3, w, a)
-
-#define SM_SWIZZLE_1(n, i, x1, r1)                                          \
-    SM_FN constexpr T get_##x1() const { return this->template lane<i>(); } \
-    SM_FN constexpr void put_##x1(T a) { this->template put_lane<i>(a); }   \
-    __declspec(property(get = get_##x1, put = put_##x1)) T x1;              \
-    __declspec(property(get = get_##x1, put = put_##x1)) T r1;
 
 #define SM_SWIZZLE_2(n, i, x1, r1, j, x2, r2)                                               \
     SM_FN constexpr vec<T, 2> get_##x1##x2() const { return this->template lanes<i, j>(); } \
@@ -60,6 +55,6 @@
 #define SM_TO_2_3(...) SM_LANES_B_3(SM_SWIZZLE_2, __VA_ARGS__) SM_LANES_B_3(SM_TO_3_3, __VA_ARGS__)
 #define SM_TO_2_4(...) SM_LANES_B_4(SM_SWIZZLE_2, __VA_ARGS__) SM_LANES_B_4(SM_TO_3_4, __VA_ARGS__)
 
-#define SM_SWIZZLES_2 SM_LANES_A_2(SM_SWIZZLE_1, 2) SM_LANES_A_2(SM_TO_2_2, 2)
-#define SM_SWIZZLES_3 SM_LANES_A_3(SM_SWIZZLE_1, 3) SM_LANES_A_3(SM_TO_2_3, 3)
-#define SM_SWIZZLES_4 SM_LANES_A_4(SM_SWIZZLE_1, 4) SM_LANES_A_4(SM_TO_2_4, 4)
+#define SM_SWIZZLES_2 SM_LANES_A_2(SM_TO_2_2, 2)
+#define SM_SWIZZLES_3 SM_LANES_A_3(SM_TO_2_3, 3)
+#define SM_SWIZZLES_4 SM_LANES_A_4(SM_TO_2_4, 4)

@@ -187,7 +187,7 @@ SM_PREDICATE(is_aggregate, __is_aggregate(T))
 SM_PREDICATE(is_default_constructible, __is_constructible(T))
 SM_PREDICATE(is_copy_constructible, __is_constructible(T, __add_lvalue_reference(const T)))
 SM_PREDICATE(is_move_constructible, __is_constructible(T, __add_rvalue_reference(T)))
-SM_PREDICATE(is_signed, __is_signed(T))
+SM_PREDICATE(is_signed, (__is_signed(T) || sm::is_float_scalar<__remove_cv(T)>))
 SM_PREDICATE(is_unsigned, __is_unsigned(T))
 SM_PREDICATE(alignment_of, alignof(T))
 #undef SM_PREDICATE

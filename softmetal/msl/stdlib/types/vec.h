@@ -9,29 +9,133 @@ struct vec;
 template <class T, int N>
 struct packed_vec;
 
-// The storage and the lanes of a vector; what swizzles are made of. A namespace of its own, because
-// calls with vectors are also looked up in it.
+// The storage of a vector: a clang vector, and its components by name. Constant expressions always
+// use the components, since clang cannot evaluate accesses to a vector's lanes. A namespace of its
+// own, because calls with vectors are also looked up in it.
 namespace storage {
 
-using sm::element_t;
-using sm::native_t;
-
 template <class T, int N>
-struct vec_lanes {
-    typedef native_t<T, N> native;
+struct components;
+template <class T>
+struct components<T, 2> {
+    typedef sm::native_t<T, 2> native;
+    union {
+        native v;
+        struct {
+            T x, y;
+        };
+        struct {
+            T r, g;
+        };
+    };
+    SM_FN constexpr void put_raw(native a) {
+        if (__builtin_is_constant_evaluated()) {
+            auto e = __builtin_bit_cast(sm::elements<T, 2>, a);
+            x = e.at[0];
+            y = e.at[1];
+        } else {
+            v = a;
+        }
+    }
+    SM_FN constexpr native raw() const {
+        if (__builtin_is_constant_evaluated()) return {sm::to_element(x), sm::to_element(y)};
+        return v;
+    }
+};
+template <class T>
+struct components<T, 3> {
+    typedef sm::native_t<T, 3> native;
+    union {
+        native v;
+        struct {
+            T x, y, z;
+        };
+        struct {
+            T r, g, b;
+        };
+    };
+    SM_FN constexpr void put_raw(native a) {
+        if (__builtin_is_constant_evaluated()) {
+            auto e = __builtin_bit_cast(sm::elements<T, 4>, a);
+            x = e.at[0];
+            y = e.at[1];
+            z = e.at[2];
+        } else {
+            v = a;
+        }
+    }
+    SM_FN constexpr native raw() const {
+        if (__builtin_is_constant_evaluated()) {
+            return {sm::to_element(x), sm::to_element(y), sm::to_element(z)};
+        }
+        return v;
+    }
+};
+template <class T>
+struct components<T, 4> {
+    typedef sm::native_t<T, 4> native;
+    union {
+        native v;
+        struct {
+            T x, y, z, w;
+        };
+        struct {
+            T r, g, b, a;
+        };
+    };
+    SM_FN constexpr void put_raw(native n) {
+        if (__builtin_is_constant_evaluated()) {
+            auto e = __builtin_bit_cast(sm::elements<T, 4>, n);
+            x = e.at[0];
+            y = e.at[1];
+            z = e.at[2];
+            w = e.at[3];
+        } else {
+            v = n;
+        }
+    }
+    SM_FN constexpr native raw() const {
+        if (__builtin_is_constant_evaluated()) {
+            return {sm::to_element(x), sm::to_element(y), sm::to_element(z), sm::to_element(w)};
+        }
+        return v;
+    }
+};
+// Widths MSL does not name but templates reach: one lane, and register fragments of 8 and more.
+template <class T, int N>
+struct components {
+    typedef sm::native_t<T, N> native;
     native v;
+    SM_FN constexpr void put_raw(native a) { v = a; }
+    SM_FN constexpr native raw() const { return v; }
+};
+
+// What swizzles are made of.
+template <class T, int N>
+struct vec_lanes : components<T, N> {
+    typedef typename components<T, N>::native native;
 
     template <int I>
     SM_FN constexpr T lane() const {
-        return static_cast<T>(sm::lane_of<I, element_t<T>, N>(v));
+        if (__builtin_is_constant_evaluated()) {
+            return __builtin_bit_cast(sm::elements<T, sizeof(native) / sizeof(T)>, this->raw())
+                .at[I];
+        }
+        return __builtin_bit_cast(T, static_cast<sm::element_t<T>>(this->v[I]));
     }
-    template <int I>
-    SM_FN constexpr void put_lane(T a) {
-        v = sm::with_lane<element_t<T>, N>(v, I, static_cast<element_t<T>>(a));
+    SM_FN constexpr void put_lane(int i, T a) {
+        if (__builtin_is_constant_evaluated()) {
+            auto e = __builtin_bit_cast(sm::elements<T, sizeof(native) / sizeof(T)>, this->raw());
+            e.at[i] = a;
+            this->put_raw(__builtin_bit_cast(native, e));
+        } else {
+            this->v[i] = sm::to_element(a);
+        }
     }
     template <int... I>
     SM_FN constexpr vec<T, sizeof...(I)> lanes() const {
-        return vec<T, sizeof...(I)>::of(__builtin_shufflevector(v, v, I...));
+        native n = this->raw();
+        return vec<T, sizeof...(I)>::of(__builtin_shufflevector(n, n, I...));
     }
     template <int... I>
     SM_FN constexpr void put_lanes(vec<T, sizeof...(I)> a) {
@@ -48,7 +152,7 @@ struct vec_lanes {
     }
     template <int K, int I, int... Rest, class A>
     SM_FN constexpr void put_each(const A& a) {
-        put_lane<I>(a.template lane<K>());
+        put_lane(I, a.template lane<K>());
         if constexpr (sizeof...(Rest) > 0) put_each<K + 1, Rest...>(a);
     }
 };
@@ -62,133 +166,131 @@ concept LaneValue = Scalar<U> || (__is_class(U) && __is_convertible_to(U, T));
 }  // namespace sm
 
 // Constructors and operators that all widths share. `native` is the clang vector inside.
-#define SM_VEC_COMMON(N)                                                                     \
-    typedef typename storage::vec_lanes<T, N>::native native;                                \
-    using storage::vec_lanes<T, N>::v;                                                       \
-    vec() = default;                                                                         \
-    SM_FN static constexpr vec of(native a) {                                                \
-        vec r;                                                                               \
-        r.v = a;                                                                             \
-        return r;                                                                            \
-    }                                                                                        \
-    template <sm::Scalar U>                                                                  \
-    SM_FN constexpr vec(U s) {                                                               \
-        v = native(static_cast<sm::element_t<T>>(sm::convert_scalar<T>(s)));                 \
-    }                                                                                        \
-    template <class U>                                                                       \
-        requires(!__is_same(U, T))                                                           \
-    SM_FN constexpr explicit vec(vec<U, N> a) {                                              \
-        v = sm::convert<T, U, N>(a.v);                                                       \
-    }                                                                                        \
-    template <class U>                                                                       \
-        requires(!__is_same(U, T))                                                           \
-    SM_FN constexpr explicit vec(const packed_vec<U, N>& a) : vec(vec<U, N>(a)) {}           \
-    SM_FN T& operator[](size_t i) { return reinterpret_cast<T*>(&v)[i]; }                    \
-    SM_FN constexpr T operator[](size_t i) const {                                           \
-        if (__builtin_is_constant_evaluated()) {                                             \
-            return __builtin_bit_cast(sm::elements<T, sizeof(native) / sizeof(T)>, v).at[i]; \
-        }                                                                                    \
-        return reinterpret_cast<const T*>(&v)[i];                                            \
-    }                                                                                        \
+#define SM_VEC_COMMON(N)                                                                        \
+    typedef typename storage::vec_lanes<T, N>::native native;                                   \
+    vec() = default;                                                                            \
+    SM_FN static constexpr vec of(native a) {                                                   \
+        vec r;                                                                                  \
+        r.put_raw(a);                                                                           \
+        return r;                                                                               \
+    }                                                                                           \
+    template <sm::Scalar U>                                                                     \
+    SM_FN constexpr vec(U s) {                                                                  \
+        this->put_raw(native(sm::to_element(sm::convert_scalar<T>(s))));                        \
+    }                                                                                           \
+    template <class U>                                                                          \
+        requires(!__is_same(U, T))                                                              \
+    SM_FN constexpr explicit vec(vec<U, N> a) {                                                 \
+        this->put_raw(sm::convert<T, U, N>(a.raw()));                                           \
+    }                                                                                           \
+    template <class U>                                                                          \
+        requires(!__is_same(U, T))                                                              \
+    SM_FN constexpr explicit vec(const packed_vec<U, N>& a) : vec(vec<U, N>(a)) {}              \
+    SM_FN T& operator[](size_t i) { return reinterpret_cast<T*>(this)[i]; }                     \
+    SM_FN constexpr T operator[](size_t i) const {                                              \
+        if (__builtin_is_constant_evaluated()) {                                                \
+            return __builtin_bit_cast(sm::elements<T, sizeof(native) / sizeof(T)>, this->raw()) \
+                .at[i];                                                                         \
+        }                                                                                       \
+        return reinterpret_cast<const T*>(this)[i];                                             \
+    }                                                                                           \
     SM_VEC_OPERATORS(N)
 
-#define SM_VEC_ARITHMETIC(N, op)                                                                \
-    SM_FN friend constexpr vec operator op(vec a, vec b) {                                      \
-        return of(sm::narrow<sm::element_t<T>, N>(sm::widen<sm::element_t<T>, N>(a.v)           \
-                                                      op sm::widen<sm::element_t<T>, N>(b.v))); \
-    }                                                                                           \
-    SM_FN constexpr vec& operator op##=(vec b) { return *this = *this op b; }
+#define SM_VEC_ARITHMETIC(N, op)                                                           \
+    SM_FN friend constexpr vec operator op(vec l, vec r) {                                 \
+        return of(sm::narrow<T, N>(sm::widen<T, N>(l.raw()) op sm::widen<T, N>(r.raw()))); \
+    }                                                                                      \
+    SM_FN constexpr vec& operator op##=(vec r) { return *this = *this op r; }
 
 #define SM_VEC_BITWISE(N, op)                            \
-    SM_FN friend constexpr vec operator op(vec a, vec b) \
+    SM_FN friend constexpr vec operator op(vec l, vec r) \
         requires(!sm::is_float_scalar<T>)                \
     {                                                    \
-        return of(a.v op b.v);                           \
+        return of(l.raw() op r.raw());                   \
     }                                                    \
-    SM_FN constexpr vec& operator op##=(vec b)           \
+    SM_FN constexpr vec& operator op##=(vec r)           \
         requires(!sm::is_float_scalar<T>)                \
     {                                                    \
-        return *this = *this op b;                       \
+        return *this = *this op r;                       \
     }
 
 // MSL takes a shift amount modulo the width of the element.
-#define SM_VEC_SHIFT(N, op)                                                 \
-    SM_FN friend constexpr vec operator op(vec a, vec b)                    \
-        requires(sm::is_int_scalar<T>)                                      \
-    {                                                                       \
-        return of(a.v op(b.v & native(static_cast<T>(sizeof(T) * 8 - 1)))); \
-    }                                                                       \
-    SM_FN constexpr vec& operator op##=(vec b)                              \
-        requires(sm::is_int_scalar<T>)                                      \
-    {                                                                       \
-        return *this = *this op b;                                          \
+#define SM_VEC_SHIFT(N, op)                                                         \
+    SM_FN friend constexpr vec operator op(vec l, vec r)                            \
+        requires(sm::is_int_scalar<T>)                                              \
+    {                                                                               \
+        return of(l.raw() op(r.raw() & native(static_cast<T>(sizeof(T) * 8 - 1)))); \
+    }                                                                               \
+    SM_FN constexpr vec& operator op##=(vec r)                                      \
+        requires(sm::is_int_scalar<T>)                                              \
+    {                                                                               \
+        return *this = *this op r;                                                  \
     }
 
-#define SM_VEC_COMPARE(N, op)                                                   \
-    SM_FN friend constexpr vec<bool, N> operator op(vec a, vec b) {             \
-        return vec<bool, N>::of(                                                \
-            __builtin_convertvector(sm::widen<sm::element_t<T>, N>(a.v)         \
-                                        op sm::widen<sm::element_t<T>, N>(b.v), \
-                                    sm::native_t<bool, N>) &                    \
-            static_cast<unsigned char>(1));                                     \
+#define SM_VEC_COMPARE(N, op)                                                            \
+    SM_FN friend constexpr vec<bool, N> operator op(vec l, vec r) {                      \
+        return vec<bool, N>::of(__builtin_convertvector(sm::widen<T, N>(l.raw())         \
+                                                            op sm::widen<T, N>(r.raw()), \
+                                                        sm::native_t<bool, N>) &         \
+                                static_cast<unsigned char>(1));                          \
     }
 
-#define SM_VEC_LOGICAL(N, op, bit_op)                                                              \
-    SM_FN friend constexpr vec<bool, N> operator op(vec a, vec b) {                                \
-        return vec<bool, N>::of(sm::convert<bool, T, N>(a.v) bit_op sm::convert<bool, T, N>(b.v)); \
+#define SM_VEC_LOGICAL(N, op, bit_op)                                         \
+    SM_FN friend constexpr vec<bool, N> operator op(vec l, vec r) {           \
+        return vec<bool, N>::of(sm::convert<bool, T, N>(l.raw())              \
+                                    bit_op sm::convert<bool, T, N>(r.raw())); \
     }
 
-#define SM_VEC_OPERATORS(N)                                                                    \
-    SM_VEC_ARITHMETIC(N, +)                                                                    \
-    SM_VEC_ARITHMETIC(N, -)                                                                    \
-    SM_VEC_ARITHMETIC(N, *)                                                                    \
-    SM_VEC_ARITHMETIC(N, /)                                                                    \
-    SM_VEC_BITWISE(N, %)                                                                       \
-    SM_VEC_BITWISE(N, &)                                                                       \
-    SM_VEC_BITWISE(N, |)                                                                       \
-    SM_VEC_BITWISE(N, ^)                                                                       \
-    SM_VEC_SHIFT(N, <<)                                                                        \
-    SM_VEC_SHIFT(N, >>)                                                                        \
-    SM_VEC_COMPARE(N, ==)                                                                      \
-    SM_VEC_COMPARE(N, !=)                                                                      \
-    SM_VEC_COMPARE(N, <)                                                                       \
-    SM_VEC_COMPARE(N, >)                                                                       \
-    SM_VEC_COMPARE(N, <=)                                                                      \
-    SM_VEC_COMPARE(N, >=)                                                                      \
-    SM_VEC_LOGICAL(N, &&, &)                                                                   \
-    SM_VEC_LOGICAL(N, ||, |)                                                                   \
-    SM_FN friend constexpr vec operator+(vec a) { return a; }                                  \
-    SM_FN friend constexpr vec operator-(vec a) {                                              \
-        return of(sm::narrow<sm::element_t<T>, N>(-sm::widen<sm::element_t<T>, N>(a.v)));      \
-    }                                                                                          \
-    SM_FN friend constexpr vec operator~(vec a)                                                \
-        requires(sm::is_int_scalar<T>)                                                         \
-    {                                                                                          \
-        return of(~a.v);                                                                       \
-    }                                                                                          \
-    SM_FN friend constexpr vec<bool, N> operator!(vec a) {                                     \
-        return vec<bool, N>::of(sm::convert<bool, T, N>(a.v) ^ static_cast<unsigned char>(1)); \
-    }                                                                                          \
-    SM_FN constexpr vec& operator++() { return *this += T(1); }                                \
-    SM_FN constexpr vec& operator--() { return *this -= T(1); }                                \
-    SM_FN constexpr vec operator++(int) {                                                      \
-        vec old = *this;                                                                       \
-        *this += T(1);                                                                         \
-        return old;                                                                            \
-    }                                                                                          \
-    SM_FN constexpr vec operator--(int) {                                                      \
-        vec old = *this;                                                                       \
-        *this -= T(1);                                                                         \
-        return old;                                                                            \
+#define SM_VEC_OPERATORS(N)                                                                        \
+    SM_VEC_ARITHMETIC(N, +)                                                                        \
+    SM_VEC_ARITHMETIC(N, -)                                                                        \
+    SM_VEC_ARITHMETIC(N, *)                                                                        \
+    SM_VEC_ARITHMETIC(N, /)                                                                        \
+    SM_VEC_BITWISE(N, %)                                                                           \
+    SM_VEC_BITWISE(N, &)                                                                           \
+    SM_VEC_BITWISE(N, |)                                                                           \
+    SM_VEC_BITWISE(N, ^)                                                                           \
+    SM_VEC_SHIFT(N, <<)                                                                            \
+    SM_VEC_SHIFT(N, >>)                                                                            \
+    SM_VEC_COMPARE(N, ==)                                                                          \
+    SM_VEC_COMPARE(N, !=)                                                                          \
+    SM_VEC_COMPARE(N, <)                                                                           \
+    SM_VEC_COMPARE(N, >)                                                                           \
+    SM_VEC_COMPARE(N, <=)                                                                          \
+    SM_VEC_COMPARE(N, >=)                                                                          \
+    SM_VEC_LOGICAL(N, &&, &)                                                                       \
+    SM_VEC_LOGICAL(N, ||, |)                                                                       \
+    SM_FN friend constexpr vec operator+(vec l) { return l; }                                      \
+    SM_FN friend constexpr vec operator-(vec l) {                                                  \
+        return of(sm::narrow<T, N>(-sm::widen<T, N>(l.raw())));                                    \
+    }                                                                                              \
+    SM_FN friend constexpr vec operator~(vec l)                                                    \
+        requires(sm::is_int_scalar<T>)                                                             \
+    {                                                                                              \
+        return of(~l.raw());                                                                       \
+    }                                                                                              \
+    SM_FN friend constexpr vec<bool, N> operator!(vec l) {                                         \
+        return vec<bool, N>::of(sm::convert<bool, T, N>(l.raw()) ^ static_cast<unsigned char>(1)); \
+    }                                                                                              \
+    SM_FN constexpr vec& operator++() { return *this += T(1); }                                    \
+    SM_FN constexpr vec& operator--() { return *this -= T(1); }                                    \
+    SM_FN constexpr vec operator++(int) {                                                          \
+        vec old = *this;                                                                           \
+        *this += T(1);                                                                             \
+        return old;                                                                                \
+    }                                                                                              \
+    SM_FN constexpr vec operator--(int) {                                                          \
+        vec old = *this;                                                                           \
+        *this -= T(1);                                                                             \
+        return old;                                                                                \
     }
 
 template <class T>
 struct vec<T, 2> : storage::vec_lanes<T, 2> {
     SM_VEC_COMMON(2)
     template <sm::LaneValue<T> A, sm::LaneValue<T> B>
-    SM_FN constexpr vec(A a, B b) {
-        typedef sm::element_t<T> E;
-        v = native{static_cast<E>(static_cast<T>(a)), static_cast<E>(static_cast<T>(b))};
+    SM_FN constexpr vec(A p, B q) {
+        this->put_raw({sm::to_element(static_cast<T>(p)), sm::to_element(static_cast<T>(q))});
     }
     SM_SWIZZLES_2
 };
@@ -197,13 +299,12 @@ template <class T>
 struct vec<T, 3> : storage::vec_lanes<T, 3> {
     SM_VEC_COMMON(3)
     template <sm::LaneValue<T> A, sm::LaneValue<T> B, sm::LaneValue<T> C>
-    SM_FN constexpr vec(A a, B b, C c) {
-        typedef sm::element_t<T> E;
-        v = native{static_cast<E>(static_cast<T>(a)), static_cast<E>(static_cast<T>(b)),
-                   static_cast<E>(static_cast<T>(c))};
+    SM_FN constexpr vec(A p, B q, C s) {
+        this->put_raw({sm::to_element(static_cast<T>(p)), sm::to_element(static_cast<T>(q)),
+                       sm::to_element(static_cast<T>(s))});
     }
-    SM_FN constexpr vec(vec<T, 2> a, T b) : vec(a.template lane<0>(), a.template lane<1>(), b) {}
-    SM_FN constexpr vec(T a, vec<T, 2> b) : vec(a, b.template lane<0>(), b.template lane<1>()) {}
+    SM_FN constexpr vec(vec<T, 2> p, T q) : vec(p.x, p.y, q) {}
+    SM_FN constexpr vec(T p, vec<T, 2> q) : vec(p, q.x, q.y) {}
     SM_SWIZZLES_3
 };
 
@@ -211,32 +312,21 @@ template <class T>
 struct vec<T, 4> : storage::vec_lanes<T, 4> {
     SM_VEC_COMMON(4)
     template <sm::LaneValue<T> A, sm::LaneValue<T> B, sm::LaneValue<T> C, sm::LaneValue<T> D>
-    SM_FN constexpr vec(A a, B b, C c, D d) {
-        typedef sm::element_t<T> E;
-        v = native{static_cast<E>(static_cast<T>(a)), static_cast<E>(static_cast<T>(b)),
-                   static_cast<E>(static_cast<T>(c)), static_cast<E>(static_cast<T>(d))};
+    SM_FN constexpr vec(A p, B q, C s, D t) {
+        this->put_raw({sm::to_element(static_cast<T>(p)), sm::to_element(static_cast<T>(q)),
+                       sm::to_element(static_cast<T>(s)), sm::to_element(static_cast<T>(t))});
     }
-    SM_FN constexpr vec(vec<T, 2> a, T b, T c)
-        : vec(a.template lane<0>(), a.template lane<1>(), b, c) {}
-    SM_FN constexpr vec(T a, vec<T, 2> b, T c)
-        : vec(a, b.template lane<0>(), b.template lane<1>(), c) {}
-    SM_FN constexpr vec(T a, T b, vec<T, 2> c)
-        : vec(a, b, c.template lane<0>(), c.template lane<1>()) {}
-    SM_FN constexpr vec(vec<T, 2> a, vec<T, 2> b) {
-        v = __builtin_shufflevector(a.v, b.v, 0, 1, 2, 3);
+    SM_FN constexpr vec(vec<T, 2> p, T q, T s) : vec(p.x, p.y, q, s) {}
+    SM_FN constexpr vec(T p, vec<T, 2> q, T s) : vec(p, q.x, q.y, s) {}
+    SM_FN constexpr vec(T p, T q, vec<T, 2> s) : vec(p, q, s.x, s.y) {}
+    SM_FN constexpr vec(vec<T, 2> p, vec<T, 2> q) {
+        this->put_raw(__builtin_shufflevector(p.raw(), q.raw(), 0, 1, 2, 3));
     }
-    SM_FN constexpr vec(vec<T, 3> a, T b) {
-        v = sm::with_lane<sm::element_t<T>, 4>(__builtin_shufflevector(a.v, a.v, 0, 1, 2, 2), 3,
-                                               static_cast<sm::element_t<T>>(b));
-    }
-    SM_FN constexpr vec(T a, vec<T, 3> b) {
-        v = sm::with_lane<sm::element_t<T>, 4>(__builtin_shufflevector(b.v, b.v, 0, 0, 1, 2), 0,
-                                               static_cast<sm::element_t<T>>(a));
-    }
+    SM_FN constexpr vec(vec<T, 3> p, T q) : vec(p.x, p.y, p.z, q) {}
+    SM_FN constexpr vec(T p, vec<T, 3> q) : vec(p, q.x, q.y, q.z) {}
     SM_SWIZZLES_4
 };
 
-// Widths MSL does not name but templates reach: one lane, and register fragments of 8 and more.
 template <class T, int N>
 struct vec : storage::vec_lanes<T, N> {
     SM_VEC_COMMON(N)

@@ -27,6 +27,6 @@ SM_VECTOR_NAMES(unsigned int, uint)
 SM_VECTOR_NAMES(long, long)
 SM_VECTOR_NAMES(unsigned long, ulong)
 SM_VECTOR_NAMES(_Float16, half)
-SM_VECTOR_NAMES(__bf16, bfloat)
+SM_VECTOR_NAMES(bfloat, bfloat)
 SM_VECTOR_NAMES(float, float)
 #undef SM_VECTOR_NAMES
