@@ -239,10 +239,13 @@ std::optional<Failure> CommandBuffer::execute() {
         return failure;
     }
     auto settings = queue->device->run_settings();
-    if (const auto& logs = options.log_state ? options.log_state : queue->log_state) {
-        settings.log = [logs](std::string_view text) { logs->log(text); };
-    }
-    return api::run(recording, settings);
+    const auto log_state = options.log_state ? options.log_state : queue->log_state;
+    if (!log_state) return api::run(recording, settings);
+    MessageLog messages;
+    settings.log = [&](const exec::LogMessage& message) { messages.add(message); };
+    failure = api::run(recording, settings);
+    log_state->deliver(messages.take());
+    return failure;
 }
 
 void CommandBuffer::finish(std::optional<Failure> failure) {

@@ -1,6 +1,7 @@
 #include "softmetal/api/log_state.h"
 
 #include <cstdio>
+#include <utility>
 
 #include "softmetal/api/errors.h"
 #include "softmetal/objc/define_class.h"
@@ -10,8 +11,19 @@ SOFTMETAL_STRING_CONSTANT(MTLLogStateErrorDomain, "MTLLogStateErrorDomain");
 namespace softmetal::api {
 namespace {
 
-// What a kernel's log call has when it names no level.
-constexpr auto kLevel = MTL::LogLevelNotice;
+MTL::LogLevel level_of(uint32_t os_log_type) {
+    switch (os_log_type) {
+        case 1:
+            return MTL::LogLevelInfo;
+        case 2:
+            return MTL::LogLevelDebug;
+        case 16:
+            return MTL::LogLevelError;
+        case 17:
+            return MTL::LogLevelFault;
+    }
+    return MTL::LogLevelNotice;
+}
 
 LogStateDescriptor* copy(LogStateDescriptor* from) {
     auto made = objc::make<LogStateDescriptor>();
@@ -28,16 +40,36 @@ void LogState::add_handler(Handler::Raw handler) {
     handlers_.push_back(Handler(handler));
 }
 
-void LogState::log(std::string_view message) {
-    if (kLevel < least_) return;
+void MessageLog::add(const exec::LogMessage& message) {
     const auto lock = MutexLock(mutex_);
-    if (handlers_.empty()) {
-        std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()), message.data());
-        return;
+    messages_.push_back({.level = level_of(message.type),
+                         .subsystem = std::string(message.subsystem),
+                         .category = std::string(message.category),
+                         .text = std::string(message.text)});
+}
+
+std::vector<KernelMessage> MessageLog::take() {
+    const auto lock = MutexLock(mutex_);
+    return std::exchange(messages_, {});
+}
+
+void LogState::deliver(const std::vector<KernelMessage>& messages) {
+    std::vector<Handler> handlers;
+    {
+        const auto lock = MutexLock(mutex_);
+        handlers = handlers_;
     }
-    const objc::AutoreleaseScope pool;
-    const auto text = objc::make_string(message);
-    for (const auto& handler : handlers_) handler(nullptr, nullptr, kLevel, text.get());
+    for (const auto& message : messages) {
+        if (message.level < least_) continue;
+        if (handlers.empty()) std::fprintf(stderr, "%s\n", message.text.c_str());
+        const objc::AutoreleaseScope pool;
+        const auto subsystem = objc::make_string(message.subsystem);
+        const auto category = objc::make_string(message.category);
+        const auto text = objc::make_string(message.text);
+        for (const auto& handler : handlers) {
+            handler(subsystem.get(), category.get(), message.level, text.get());
+        }
+    }
 }
 
 LogState* new_log_state(Device*, LogStateDescriptor* descriptor, objc::Object** error) {

@@ -33,7 +33,7 @@ struct RunSettings {
     uint64_t order_seed = 0;
     bool serve_lowest_site_first = false;
     bool count_memory = false;
-    std::function<void(std::string_view)> log;  // what kernels say; empty: to standard error
+    std::function<void(const exec::LogMessage&)> log;  // what kernels say; empty: to standard error
 };
 
 struct Failure {

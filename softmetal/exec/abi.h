@@ -12,7 +12,7 @@ typedef unsigned long long sm_u64;
 typedef long long sm_i64;
 
 enum : sm_u32 {
-    SM_ABI_VERSION = 2,
+    SM_ABI_VERSION = 3,
     SM_SIMD_WIDTH = 32,
     SM_MAX_BUFFERS = 31,      // Metal's argument table
     SM_MAX_THREADGROUP = 31,  // threadgroup memory bindings
@@ -192,8 +192,8 @@ void* sm_threadgroup_storage(const sm_threadgroup_variable* variable);
 sm_u32 sm_load_function_constant(sm_u32 index, const char* name, sm_u32 type, void* value,
                                  sm_u32 bytes);
 
-// os_log and printf-like output of a kernel; `text` is already formatted.
-void sm_log(const char* text);
+// One message of os_log: `type` is its OS_LOG_TYPE, `text` is already formatted.
+void sm_log(sm_u32 type, const char* subsystem, const char* category, const char* text);
 
 // ---- Checked modules only: exec/pass puts calls of these before each access.
 // `base` is where the pointer came from (a buffer's first byte, for example) or null: the access

@@ -38,7 +38,9 @@ void* sm_threadgroup_storage(const sm_threadgroup_variable* variable) {
     return worker().threadgroup_storage(*variable);
 }
 
-void sm_log(const char* text) { worker().log(text); }
+void sm_log(sm_u32 type, const char* subsystem, const char* category, const char* text) {
+    worker().log({.type = type, .subsystem = subsystem, .category = category, .text = text});
+}
 
 void sm_access(const void* address, const void* base, sm_u64 bytes, sm_u32 kind, sm_site site) {
     // Static initialisers of a module are checked code too, but run while it is being loaded.

@@ -30,6 +30,14 @@ struct MemoryRange {
     bool read_only = false;
 };
 
+// What a kernel says through os_log.
+struct LogMessage {
+    uint32_t type = 0;  // OS_LOG_TYPE: 0 default, 1 info, 2 debug, 16 error, 17 fault
+    std::string_view subsystem, category, text;
+};
+// "[subsystem:category] error: text"
+std::string described(const LogMessage& message);
+
 struct Launch {
     std::shared_ptr<const Module> module;
     const sm_kernel* kernel = nullptr;
@@ -47,8 +55,8 @@ struct Launch {
     bool count_memory = false;  // also the byte counters, checked modules only
     // Asked before each threadgroup: true makes the run end with an error.
     const std::atomic<bool>* abandon = nullptr;
-    // Receives what kernels log, on worker threads; empty: standard error.
-    std::function<void(std::string_view)> log;
+    // Receives what kernels log, on the small stacks of fibers; empty: standard error.
+    std::function<void(const LogMessage&)> log;
 };
 
 // What a dispatch did. A barrier counts once for each threadgroup that passes it. Bytes only with

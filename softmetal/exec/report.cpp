@@ -13,7 +13,28 @@ std::string describe(sm_u32x3 position) {
     return fmt::format("({}, {}, {})", position.x, position.y, position.z);
 }
 
+const char* mark_of(uint32_t os_log_type) {
+    switch (os_log_type) {
+        case 1:
+            return "info: ";
+        case 2:
+            return "debug: ";
+        case 16:
+            return "error: ";
+        case 17:
+            return "fault: ";
+    }
+    return "";
+}
+
 }  // namespace
+
+std::string described(const LogMessage& message) {
+    const bool is_default = message.subsystem.empty() && message.category.empty();
+    const auto from =
+        is_default ? "" : fmt::format("[{}:{}] ", message.subsystem, message.category);
+    return fmt::format("{}{}{}", from, mark_of(message.type), message.text);
+}
 
 std::string Worker::describe_site(sm_site site) const {
     if (sm_site_line(site) == 0) return "";

@@ -492,11 +492,11 @@ void Worker::object_overrun(int64_t offset, uint64_t bytes, uint64_t object_byte
     leave_fiber(*fiber_, main_);
 }
 
-void Worker::log(const char* text) const {
+void Worker::log(const LogMessage& message) const {
     if (plan_->launch.log) {
-        plan_->launch.log(text);
+        plan_->launch.log(message);
     } else {
-        std::fprintf(stderr, "%s\n", text);
+        std::fprintf(stderr, "%s\n", described(message).c_str());
     }
 }
 

@@ -99,7 +99,7 @@ class Worker {
     const sm_lanes* quad_exchange(sm_site site, const void* value, uint32_t bytes,
                                   sm_combine combine);
     void* threadgroup_storage(const sm_threadgroup_variable& variable);
-    void log(const char* text) const;
+    void log(const LogMessage& message) const;
     void access(const Access& access) {
         if (!checks_accesses_) return;
         const auto stack = reinterpret_cast<uintptr_t>(fiber_->stack_begin);

@@ -268,18 +268,10 @@ inline int read_number(const char*& at, const log_argument*& next, const log_arg
 }
 
 __attribute__((noinline)) inline void log_text(const char* subsystem, const char* category,
-                                               const char* type, const char* format,
+                                               unsigned type, const char* format,
                                                const log_argument* next, int count) {
     const log_argument* end = next + count;
     log_line line;
-    if (*subsystem || *category) {
-        line.put('[');
-        line.put(subsystem);
-        line.put(':');
-        line.put(category);
-        line.put("] ");
-    }
-    line.put(type);
     for (const char* at = format; *at;) {
         if (*at != '%') {
             line.put(*at++);
@@ -347,7 +339,7 @@ __attribute__((noinline)) inline void log_text(const char* subsystem, const char
         }
     }
     line.text[line.used] = 0;
-    sm_log(line.text);
+    sm_log(type, subsystem, category, line.text);
 }
 
 template <class T>
@@ -378,37 +370,32 @@ class os_log {
 
     template <class... A>
     SM_FN void log_with_type(os_log_type type, const char* format, A... a) const {
-        write(type == OS_LOG_TYPE_INFO    ? "info: "
-              : type == OS_LOG_TYPE_DEBUG ? "debug: "
-              : type == OS_LOG_TYPE_ERROR ? "error: "
-              : type == OS_LOG_TYPE_FAULT ? "fault: "
-                                          : "",
-              format, a...);
+        write(type, format, a...);
     }
     template <class... A>
     SM_FN void log(const char* format, A... a) const {
-        write("", format, a...);
+        write(OS_LOG_TYPE_DEFAULT, format, a...);
     }
     template <class... A>
     SM_FN void log_info(const char* format, A... a) const {
-        write("info: ", format, a...);
+        write(OS_LOG_TYPE_INFO, format, a...);
     }
     template <class... A>
     SM_FN void log_debug(const char* format, A... a) const {
-        write("debug: ", format, a...);
+        write(OS_LOG_TYPE_DEBUG, format, a...);
     }
     template <class... A>
     SM_FN void log_error(const char* format, A... a) const {
-        write("error: ", format, a...);
+        write(OS_LOG_TYPE_ERROR, format, a...);
     }
     template <class... A>
     SM_FN void log_fault(const char* format, A... a) const {
-        write("fault: ", format, a...);
+        write(OS_LOG_TYPE_FAULT, format, a...);
     }
 
   private:
     template <class... A>
-    SM_FN void write(const char* type, const char* format, A... a) const {
+    SM_FN void write(os_log_type type, const char* format, A... a) const {
         constexpr int kCount = (0 + ... + (sm::shape_lanes<A> > 0 ? sm::shape_lanes<A> : 1));
         sm::log_argument all[kCount + 1], *next = all;
         (sm::append_log_argument(next, a), ...);

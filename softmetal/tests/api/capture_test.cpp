@@ -4,8 +4,10 @@
 #include <Metal/Metal.hpp>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "softmetal/tests/api/support.h"
 
@@ -135,6 +137,44 @@ TEST_F(LogState, IsMadeFromADescriptor) {
     EXPECT_EQ(device->newLogState(descriptor.get(), &error), nullptr);
     ASSERT_NE(error, nullptr);
     EXPECT_EQ(error->code(), static_cast<NS::Integer>(MTL::LogStateErrorInvalidSize));
+}
+
+TEST_F(LogState, HearsWhatKernelsSay) {
+    const auto kernel = pipeline(R"(
+        #include <metal_stdlib>
+        #include <metal_logging>
+        using namespace metal;
+        constant os_log logger("com.example", "kernels");
+        kernel void talk(uint i [[thread_position_in_grid]]) {
+            if (i == 3) logger.log_error("thread %u says %s", i, "no");
+            if (i == 5) logger.log_debug("thread %u is quiet", i);
+            if (i == 7) os_log_default.log("%.2f", 0.5f);
+        }
+    )",
+                                 "talk");
+    ASSERT_TRUE(kernel);
+    auto logs = NS::TransferPtr(MTL::LogStateDescriptor::alloc()->init());
+    logs->setLevel(MTL::LogLevelInfo);
+    auto state = NS::TransferPtr(device->newLogState(logs.get(), nullptr));
+    std::mutex mutex;
+    std::vector<std::string> heard;
+    state->addLogHandler(MTL::LogHandlerFunction(
+        [&](NS::String* subsystem, NS::String* category, MTL::LogLevel level, NS::String* message) {
+            const std::scoped_lock lock(mutex);
+            heard.push_back(text(subsystem) + "/" + text(category) + "/" + std::to_string(level) +
+                            "/" + text(message));
+        }));
+    auto descriptor = NS::TransferPtr(MTL::CommandBufferDescriptor::alloc()->init());
+    descriptor->setLogState(state.get());
+    auto* work = queue->commandBuffer(descriptor.get());
+    auto* encoder = work->computeCommandEncoder();
+    encoder->setComputePipelineState(kernel.get());
+    encoder->dispatchThreads(MTL::Size(8, 1, 1), MTL::Size(8, 1, 1));
+    encoder->endEncoding();
+    EXPECT_EQ(run(work), "");
+    const std::scoped_lock lock(mutex);
+    EXPECT_THAT(
+        heard, testing::UnorderedElementsAre("com.example/kernels/4/thread 3 says no", "//3/0.50"));
 }
 
 TEST_F(Counters, AreNotThere) {

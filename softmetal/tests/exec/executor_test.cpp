@@ -78,9 +78,9 @@ TEST(Executor, HandsOverWhatKernelsLog) {
     const auto module = load_module("threads");
     auto lines = std::vector<std::string>();
     auto launch = launch_of(module, "log", 2, 2);
-    launch.log = [&lines](std::string_view text) { lines.emplace_back(text); };
+    launch.log = [&lines](const LogMessage& message) { lines.push_back(described(message)); };
     EXPECT_EQ(error_of(launch), "");
-    EXPECT_THAT(lines, ElementsAre("hello", "hello"));
+    EXPECT_THAT(lines, ElementsAre("[tests:exec] error: hello", "[tests:exec] error: hello"));
 }
 
 }  // namespace

@@ -189,7 +189,7 @@ KERNEL(first_read) {
 
 KERNEL(log) {
     if (k.thread.group == nullptr) return;
-    sm_log("hello");
+    sm_log(16, "tests", "exec", "hello");
 }
 
 KERNEL(count_up) {
