@@ -238,6 +238,17 @@ template <auto value>
 auto constant(Device*) {
     return value;
 }
+bool not_for(Device*, NS::UInteger) { return false; }
+
+// Programs read the chip's generation off the digits, which go with the family: Apple7 is g13.
+struct Architecture : objc::Object {
+    objc::Ref<Object> name;
+};
+objc::Object* architecture(Device* device) {
+    auto made = objc::make<Architecture>();
+    made->name = objc::make_string(fmt::format("softmetal_g{}s", device->profile.apple_family + 6));
+    return objc::autoreleased(std::move(made));
+}
 
 NS::UInteger compilation_tasks(Device*) {
     return std::max(1u, std::thread::hardware_concurrency());
@@ -268,6 +279,7 @@ void register_device() {
         {
             method<&name>("name"),
             method<+[](Device* d) { return d->registry_id; }>("registryID"),
+            method<&architecture>("architecture"),
             method<&supports_family>("supportsFamily:"),
             method<&constant<true>>("hasUnifiedMemory"),
             method<&constant<false>>("isLowPower"),
@@ -297,6 +309,29 @@ void register_device() {
                 "shouldMaximizeConcurrentCompilation"),
             method<+[](Device* d, bool on) { d->maximizes_compilation = on; }>(
                 "setShouldMaximizeConcurrentCompilation:"),
+
+            // What belongs to rendering, textures, ray tracing and linked functions.
+            method<&constant<false>>("areBarycentricCoordsSupported"),
+            method<&constant<false>>("areProgrammableSamplePositionsSupported"),
+            method<&constant<false>>("areRasterOrderGroupsSupported"),
+            method<&constant<false>>("isDepth24Stencil8PixelFormatSupported"),
+            method<&constant<false>>("supports32BitFloatFiltering"),
+            method<&constant<false>>("supports32BitMSAA"),
+            method<&constant<false>>("supportsBCTextureCompression"),
+            method<&constant<false>>("supportsDynamicLibraries"),
+            method<&constant<false>>("supportsFunctionPointers"),
+            method<&constant<false>>("supportsFunctionPointersFromRender"),
+            method<&constant<false>>("supportsPrimitiveMotionBlur"),
+            method<&constant<false>>("supportsPullModelInterpolation"),
+            method<&constant<false>>("supportsQueryTextureLOD"),
+            method<&constant<false>>("supportsRaytracing"),
+            method<&constant<false>>("supportsRaytracingFromRender"),
+            method<&constant<false>>("supportsRenderDynamicLibraries"),
+            method<&constant<false>>("supportsShaderBarycentricCoordinates"),
+            method<&not_for>("supportsRasterizationRateMapWithLayerCount:"),
+            method<&not_for>("supportsTextureSampleCount:"),
+            method<&not_for>("supportsVertexAmplificationCount:"),
+            method<&constant<NS::UInteger{0}>>("maxArgumentBufferSamplerCount"),
 
             method<&new_buffer>("newBufferWithLength:options:"),
             method<&new_buffer_with_bytes>("newBufferWithBytes:length:options:"),
@@ -334,6 +369,13 @@ void register_device() {
                 "newComputePipelineStateWithDescriptor:options:reflection:error:"),
             method<&new_pipeline_described_async>(
                 "newComputePipelineStateWithDescriptor:options:completionHandler:"),
+        });
+    objc::define_class<Architecture>(
+        "MTLArchitecture",
+        {
+            objc::property<&Architecture::name>("name"),
+            method<+[](Architecture* a) { return objc::Ref<Architecture>::retaining(a).leak(); }>(
+                "copy"),
         });
     objc::define_class<DeviceObserver>("MTLDeviceObserver", {});
 }

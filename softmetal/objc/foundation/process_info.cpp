@@ -216,7 +216,7 @@ void register_process_info() {
             method<&no>("isLowPowerModeEnabled"),
             method<&no>("isiOSAppOnMac"),
             method<&no>("isMacCatalystApp"),
-            method<&not_for>("isDeviceCertified:"),
+            method<&not_for>("isDeviceCertifiedFor:"),
             method<&not_for>("hasPerformanceProfile:"),
         });
 }

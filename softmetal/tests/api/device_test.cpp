@@ -30,6 +30,10 @@ TEST_F(Device, IsListedForAnObserverToo) {
 
 TEST_F(Device, HasAName) { EXPECT_NE(text(device->name()), ""); }
 
+TEST_F(Device, NamesItsArchitecture) {
+    EXPECT_THAT(text(device->architecture()->name()), testing::ContainsRegex("_g[0-9]+[a-z]$"));
+}
+
 TEST_F(Device, HasARegistryIdentifier) { EXPECT_NE(device->registryID(), 0u); }
 
 TEST_F(Device, SupportsAllFamiliesBelowItsOwn) {
