@@ -200,27 +200,47 @@ std::vector<MemoryUse> CommandBuffer::memory_uses() const {
     return merged(std::move(uses));
 }
 
-void CommandBuffer::run() {
-    std::vector<Handler> scheduled;
+void WorkEnd::set() {
     {
         const auto lock = MutexLock(mutex_);
-        times_.kernel_start = now();
-        status_ = Status::CommandBufferStatusScheduled;
-        scheduled = std::exchange(on_scheduled_, {});
-        times_.kernel_end = now();
+        is_set_ = true;
     }
     changed_.notify_all();
-    call_later(std::move(scheduled), /*completes=*/false);
+}
+
+void WorkEnd::wait() {
+    auto lock = MutexLock(mutex_);
+    while (!is_set_) changed_.wait(lock);
+}
+
+void CommandBuffer::run(objc::Ref<CommandBuffer> buffer) {
+    std::vector<Handler> scheduled;
+    {
+        const auto lock = MutexLock(buffer->mutex_);
+        buffer->times_.kernel_start = now();
+        buffer->status_ = Status::CommandBufferStatusScheduled;
+        scheduled = std::exchange(buffer->on_scheduled_, {});
+        buffer->times_.kernel_end = now();
+    }
+    buffer->changed_.notify_all();
+    if (!scheduled.empty()) call_later(buffer, std::move(scheduled), nullptr);
 
     const double start = now();
-    auto failure = execute();
+    auto failure = buffer->execute();
     const double end = now();
     {
-        const auto lock = MutexLock(mutex_);
-        times_.gpu_start = start;
-        times_.gpu_end = end;
+        const auto lock = MutexLock(buffer->mutex_);
+        buffer->times_.gpu_start = start;
+        buffer->times_.gpu_end = end;
     }
-    finish(std::move(failure));
+    auto completed = buffer->finish(std::move(failure));
+    auto last = buffer->end_;
+    if (!completed.empty()) {
+        call_later(std::move(buffer), std::move(completed), std::move(last));
+    } else {
+        buffer = nullptr;
+        last->set();
+    }
 }
 
 std::optional<Failure> CommandBuffer::execute() {
@@ -248,7 +268,7 @@ std::optional<Failure> CommandBuffer::execute() {
     return failure;
 }
 
-void CommandBuffer::finish(std::optional<Failure> failure) {
+std::vector<CommandBuffer::Handler> CommandBuffer::finish(std::optional<Failure> failure) {
     if (in_flight_) {
         const auto access = in_flight_->violation();
         in_flight_.reset();
@@ -277,12 +297,11 @@ void CommandBuffer::finish(std::optional<Failure> failure) {
         if (failure) error_ = make_error(*failure, reports.get());
         status_ = failure ? Status::CommandBufferStatusError : Status::CommandBufferStatusCompleted;
         completed = std::exchange(on_completed_, {});
-        handlers_called_ = completed.empty();
     }
     has_place_ = false;
     queue->give_place();
     changed_.notify_all();
-    call_later(std::move(completed), /*completes=*/true);
+    return completed;
 }
 
 objc::Ref<objc::Error> CommandBuffer::make_error(const Failure& failure,
@@ -295,17 +314,14 @@ objc::Ref<objc::Error> CommandBuffer::make_error(const Failure& failure,
                            reports);
 }
 
-void CommandBuffer::call_later(std::vector<Handler> handlers, bool completes) {
-    if (handlers.empty()) return;
-    auto self = objc::Ref<CommandBuffer>::retaining(this);
-    queue->handlers().add([self = std::move(self), handlers = std::move(handlers), completes] {
-        for (const auto& handler : handlers) handler(self.get());
-        if (!completes) return;
-        {
-            const auto lock = MutexLock(self->mutex_);
-            self->handlers_called_ = true;
-        }
-        self->changed_.notify_all();
+void CommandBuffer::call_later(objc::Ref<CommandBuffer> buffer, std::vector<Handler> handlers,
+                               std::shared_ptr<WorkEnd> end) {
+    auto& thread = buffer->queue->handlers();
+    thread.add([buffer = std::move(buffer), handlers = std::move(handlers), end]() mutable {
+        for (const auto& handler : handlers) handler(buffer.get());
+        handlers.clear();
+        buffer = nullptr;
+        if (end) end->set();
     });
 }
 
@@ -326,7 +342,8 @@ void CommandBuffer::add_handler(Handler handler, bool on_completion) {
     misuse(fmt::format("{} after commit",
                        on_completion ? "addCompletedHandler" : "addScheduledHandler"));
     // Whoever waits for the handler should not wait for ever on top of it.
-    if (handler) call_later({std::move(handler)}, /*completes=*/false);
+    if (handler)
+        call_later(objc::Ref<CommandBuffer>::retaining(this), {std::move(handler)}, nullptr);
 }
 
 void CommandBuffer::wait_until_scheduled() {
@@ -336,12 +353,14 @@ void CommandBuffer::wait_until_scheduled() {
 }
 
 void CommandBuffer::wait_until_completed() {
+    {
+        auto lock = MutexLock(mutex_);
+        warn_if_uncommitted(lock, "waitUntilCompleted");
+        while (!is_finished()) changed_.wait(lock);
+    }
     // As on the real thing the handlers have run when this returns; except to the handlers
     // themselves.
-    const bool needs_handlers = !SerialThread::is_current();
-    auto lock = MutexLock(mutex_);
-    warn_if_uncommitted(lock, "waitUntilCompleted");
-    while (!is_finished() || (needs_handlers && !handlers_called_)) changed_.wait(lock);
+    if (!SerialThread::is_current()) end_->wait();
 }
 
 // Another thread may yet commit. When none does this is a wait without end, and nothing would tell.

@@ -37,6 +37,19 @@ struct CommandBufferDescriptor : objc::Object {
     CommandBufferOptions options;
 };
 
+// The very end of a command buffer's work: set when no thread of ours holds the command buffer any
+// more, so that a program that has waited for it can count on what its last release sets free.
+class WorkEnd {
+  public:
+    void set();
+    void wait();
+
+  private:
+    Mutex mutex_;
+    Condition changed_;
+    bool is_set_ SOFTMETAL_GUARDED_BY(mutex_) = false;
+};
+
 struct CommandBuffer : objc::Object {
     using Handler = objc::Block<void(CommandBuffer*)>;
 
@@ -62,7 +75,7 @@ struct CommandBuffer : objc::Object {
     // ---- Life cycle
     void enqueue();
     void commit();
-    void run();  // on the queue's thread
+    static void run(objc::Ref<CommandBuffer> buffer);  // on the queue's thread
     void add_handler(Handler handler, bool on_completion);
     void wait_until_scheduled();
     void wait_until_completed();
@@ -88,10 +101,11 @@ struct CommandBuffer : objc::Object {
     }
     void make_sets_resident();
     std::optional<Failure> execute();
-    void finish(std::optional<Failure> failure);
+    std::vector<Handler> finish(std::optional<Failure> failure);
     objc::Ref<objc::Error> make_error(const Failure& failure, objc::Array* reports) const;
     void warn_if_uncommitted(MutexLock& lock, const char* what) SOFTMETAL_REQUIRES(mutex_);
-    void call_later(std::vector<Handler> handlers, bool completes);
+    static void call_later(objc::Ref<CommandBuffer> buffer, std::vector<Handler> handlers,
+                           std::shared_ptr<WorkEnd> end);
     std::vector<MemoryUse> memory_uses() const;
 
     const uint64_t number_;
@@ -100,12 +114,12 @@ struct CommandBuffer : objc::Object {
     std::vector<objc::Ref<ResidencySet>> residency_sets_;
     Device::Request request_;
     std::optional<InFlight> in_flight_;
+    const std::shared_ptr<WorkEnd> end_ = std::make_shared<WorkEnd>();
 
     Mutex mutex_;
     Condition changed_;
     MTL::CommandBufferStatus status_ SOFTMETAL_GUARDED_BY(mutex_) =
         MTL::CommandBufferStatusNotEnqueued;
-    bool handlers_called_ SOFTMETAL_GUARDED_BY(mutex_) = false;
     objc::Ref<objc::Error> error_ SOFTMETAL_GUARDED_BY(mutex_);
     std::string late_misuse_ SOFTMETAL_GUARDED_BY(mutex_);
     Times times_ SOFTMETAL_GUARDED_BY(mutex_);

@@ -63,7 +63,7 @@ void CommandQueue::start_ready() {
     while (!order_.empty() && order_.front().committed) {
         auto buffer = std::move(order_.front().committed);
         order_.pop_front();
-        runs_.add([buffer] { buffer->run(); });
+        runs_.add([buffer]() mutable { CommandBuffer::run(std::move(buffer)); });
     }
 }
 

@@ -32,8 +32,6 @@ struct View {
 };
 std::array<View, 64> views;
 
-bool is_watched(Allocation& root) { return root.host() != nullptr && !root.is_wrapped(); }
-
 bool overlap(const HostWatch& entry, uint64_t begin, uint64_t end) {
     return entry.begin < end && begin < entry.end;
 }
@@ -51,6 +49,7 @@ int protection(const std::vector<HostWatch>& entries, uint64_t begin, uint64_t e
 // Gives each page of [begin, end) the protection that the entries ask for, in as few calls as there
 // are stretches that differ. No page is open in between that should not be.
 void protect(Allocation& root, uint64_t begin, uint64_t end) {
+    if (root.host() == nullptr) return;
     const auto& entries = root.watches;
     const auto down = [](uint64_t at) { return at / machine_page * machine_page; };
     begin = down(begin);
@@ -130,7 +129,7 @@ void forget_host_view(MemorySpace* space) {
 
 InFlight::InFlight(std::vector<MemoryUse> uses) : uses_(std::move(uses)) {
     for (const auto& use : uses_) {
-        if (!is_watched(*use.memory)) continue;
+        if (use.memory->is_wrapped()) continue;
         const auto lock = MutexLock(use.memory->space()->watch_mutex);
         use.memory->watches.push_back(
             {.begin = use.begin, .end = use.end, .writes = use.writes, .owner = this});
@@ -140,7 +139,7 @@ InFlight::InFlight(std::vector<MemoryUse> uses) : uses_(std::move(uses)) {
 
 InFlight::~InFlight() {
     for (const auto& use : uses_) {
-        if (!is_watched(*use.memory)) continue;
+        if (use.memory->is_wrapped()) continue;
         const auto lock = MutexLock(use.memory->space()->watch_mutex);
         std::erase_if(use.memory->watches, [&](const auto& entry) { return entry.owner == this; });
         protect(*use.memory, use.begin, use.end);
