@@ -10,6 +10,7 @@
 #include "softmetal/msl/toolchain.h"
 #include "softmetal/msl/translate/tokens.h"
 #include "softmetal/msl/translate/translate.h"
+#include "softmetal/msl/undefined.h"
 
 namespace softmetal::msl {
 
@@ -87,8 +88,13 @@ Result<std::string> finish(Compilation& compilation, const Log& log, const std::
     const auto output = compilation.process.wait();
     auto text = log.rewrite(output.error, translated);
     if (output.status != 0) return fail(std::move(text));
+    auto object = SOFTMETAL_TRY(read_file(compilation.object));
+    std::string undefined;
+    for (const auto& name : undefined_names(object))
+        undefined += log.name() + ": error: undefined function '" + in_msl_words(name) + "'\n";
+    if (!undefined.empty()) return fail(std::move(undefined));
     if (warnings != nullptr) *warnings = std::move(text);
-    return read_file(compilation.object);
+    return object;
 }
 
 // Both at once: they take about the same time.

@@ -159,17 +159,18 @@ std::string_view without_suffix(const Token& token) {
 // points just behind a token.
 uint32_t user_column(const Tokens& read, const ClangDiagnostic& at, const std::string& user_line) {
     std::vector<std::string_view> from, to;
-    size_t standing = SIZE_MAX, ending = SIZE_MAX;
+    size_t standing = SIZE_MAX, ending = SIZE_MAX, line_start = SIZE_MAX;
     for (size_t i = 0; i < read.size(); ++i) {
-        if (read[i].line != at.line || read.files[read[i].file] != at.file) {
+        if (read[i].line != at.line || read.files[read[i].file] != at.file) continue;
+        const uint32_t begin = column_of(read, i);
+        const uint32_t end = begin + static_cast<uint32_t>(read[i].text.size());
+        if (const size_t start = read.offset(i) + 1 - begin; start != line_start) {
             // The reflection table has lines of the same number: the first that fits is the
             // source's.
             if (standing != SIZE_MAX || ending != SIZE_MAX) break;
+            line_start = start;
             from.clear();
-            continue;
         }
-        const uint32_t begin = column_of(read, i);
-        const uint32_t end = begin + static_cast<uint32_t>(read[i].text.size());
         if (at.column >= begin && at.column < end) standing = from.size();
         if (at.column == end) ending = from.size();
         from.push_back(without_suffix(read[i]));

@@ -22,6 +22,8 @@ class Log {
     // The same for clang's own text. `read` is the text that clang read; "" when it was the source.
     std::string rewrite(std::string_view clang_output, std::string_view read) const;
 
+    const std::string& name() const { return name_; }
+
   private:
     bool is_own(const Diagnostic& diagnostic) const;
     std::vector<Diagnostic> only_the_users(const std::vector<Diagnostic>& all) const;

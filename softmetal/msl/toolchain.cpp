@@ -162,7 +162,8 @@ std::vector<std::string> Toolchain::compile(Build build, bool fast_math, const f
     std::vector<std::string> command = {clang, "-x", "c++"};
     append(command, language_flags(build, fast_math));
     append(command, {"-fno-caret-diagnostics", "-fno-color-diagnostics", "-fno-elide-type",
-                     "-ferror-limit=40", "-Wno-everything", "-Wreturn-type", "-Wuninitialized",
+                     "-fno-spell-checking", "-fno-diagnostics-show-option", "-ferror-limit=40",
+                     "-Wno-everything", "-Wreturn-type", "-Wuninitialized",
                      "-Wsometimes-uninitialized", "-Warray-bounds", "-Wshift-count-overflow",
                      "-Wdivision-by-zero", "-Wunused-value", "-Wimplicitly-unsigned-literal"});
     if (prelude.extension() == ".pch")

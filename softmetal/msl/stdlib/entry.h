@@ -308,7 +308,7 @@ constexpr sm_u32 data_type = find_data_type<T>();
 
 template <class T>
 inline T load_function_constant(sm_u32 index, const char* name) {
-    static_assert(data_type<T> != 0, "a function constant must be a scalar or a vector");
+    static_assert(data_type<T> != 0, "SM:0::a function constant must be a scalar or a vector");
     T value{};
     sm_load_function_constant(index, name, data_type<T>, &value, sizeof(T));
     return value;

@@ -13,7 +13,7 @@ struct Place {
     uint32_t line = 0;
     std::string spelling;  // "": the line as a whole
     uint32_t ordinal = 0;
-    uint32_t column = 0;   // when it is known already
+    uint32_t column = 0;  // when it is known already
 };
 
 struct Diagnostic {

@@ -174,4 +174,29 @@ std::string join(const Tokens& tokens, Range range) {
     return out;
 }
 
+std::string flat_text(const Tokens& tokens, Range range) {
+    std::string out;
+    for (size_t i = range.begin; i < range.end; ++i) {
+        if (tokens[i].is("constant"))
+            out += "const ";
+        else if (!is_address_space(tokens[i]))
+            out += std::string(tokens[i].text) + " ";
+    }
+    if (!out.empty()) out.pop_back();
+    return out;
+}
+
+size_t last_word(const Tokens& tokens, Range range) {
+    size_t found = kNowhere;
+    for (size_t i = range.begin; i < range.end;) {
+        if (starts_attribute(tokens, i)) {
+            i = skip_bracket(tokens, i);
+            continue;
+        }
+        if (tokens[i].is_word()) found = i;
+        ++i;
+    }
+    return found;
+}
+
 }  // namespace softmetal::msl

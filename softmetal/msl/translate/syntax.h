@@ -44,4 +44,10 @@ size_t skip_attribute_like(const Tokens& tokens, size_t i, size_t end);
 // Tokens joined by single spaces where C++ needs or readers like them.
 std::string join(const Tokens& tokens, Range range);
 
+// Tokens as C++ text, with address spaces left out.
+std::string flat_text(const Tokens& tokens, Range range);
+
+// The last word outside attributes: the name of a variable that is declared by `range`.
+size_t last_word(const Tokens& tokens, Range range);
+
 }  // namespace softmetal::msl

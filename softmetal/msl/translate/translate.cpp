@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "softmetal/msl/translate/bodies.h"
+#include "softmetal/msl/translate/declarations.h"
 #include "softmetal/msl/translate/edits.h"
 #include "softmetal/msl/translate/kernels.h"
 #include "softmetal/msl/translate/signatures.h"
@@ -32,16 +34,6 @@ class Translator {
     }
 
   private:
-    struct Declaration {
-        Range whole;
-        DeclarationShape shape;
-        std::vector<Attribute> attributes;  // before the parameter list
-        size_t body = kNowhere;             // `{` of a function or class
-        bool is_kernel = false;
-        bool is_class = false;
-        bool is_specialization = false;  // template <>
-    };
-
     // ---- namespaces and classes ----
 
     void declarations(Range range, const std::string& path) {
@@ -63,12 +55,11 @@ class Translator {
             declarations({i + 3, tokens_.partner[i + 2]}, path);
             return tokens_.partner[i + 2] + 1;
         }
-        if (token.is("using") || token.is("static_assert")) return past_semicolon(i, end);
+        if (token.is("using") || token.is("static_assert")) return past_semicolon(tokens_, i, end);
         if (token.is("template") && !next_is("<")) return explicit_instance(i, end);
-        Declaration found;
-        const size_t next = read(i, end, found);
+        const auto found = read_declaration(tokens_, i, end);
         handle(found, path);
-        return next;
+        return found.whole.end;
     }
 
     size_t name_space(size_t i, size_t end, const std::string& path) {
@@ -78,7 +69,7 @@ class Translator {
             if (starts_attribute(tokens_, open))
                 open = skip_bracket(tokens_, open) - 1;
             else if (tokens_[open].is("="))
-                return past_semicolon(open, end);
+                return past_semicolon(tokens_, open, end);
             else if (tokens_[open].is_word())
                 names.emplace_back(tokens_[open].text);
         }
@@ -95,167 +86,6 @@ class Translator {
         return tokens_.partner[open] + 1;
     }
 
-    size_t past_semicolon(size_t i, size_t end) const {
-        while (i < end && !tokens_[i].is(";")) i = skip_bracket(tokens_, i);
-        return std::min(i + 1, end);
-    }
-
-    // ---- one declaration ----
-
-    size_t read(size_t begin, size_t end, Declaration& out) {
-        size_t i = begin;
-        while (i + 1 < end && tokens_[i].is("template") && tokens_[i + 1].is("<")) {
-            const size_t next = skip_angles(tokens_, i + 1, end);
-            if (next == kNowhere) return past_semicolon(i, end);
-            out.shape.template_headers.push_back({i + 2, next - 1});
-            out.is_specialization = next - 1 == i + 2;
-            i = next;
-            if (i < end && tokens_[i].is("requires")) return past_semicolon(i, end);
-        }
-        out.shape.head = {i, i};
-        const bool class_key = find_class_key(i, end);
-        size_t parameters = kNowhere;
-        while (i < end) {
-            const auto& token = tokens_[i];
-            if (starts_attribute(tokens_, i)) {
-                for (auto& attribute : read_attributes(tokens_, i)) {
-                    out.is_kernel |= attribute.name == "kernel";
-                    out.attributes.push_back(std::move(attribute));
-                }
-                i = skip_bracket(tokens_, i);
-                continue;
-            }
-            if (token.is("kernel")) out.is_kernel = true;
-            if (token.is("operator") && parameters == kNowhere) {
-                i = operator_name(i, end);
-                continue;
-            }
-            if (const size_t next = skip_attribute_like(tokens_, i, end); next != i) {
-                i = next;
-                continue;
-            }
-            if (token.is("<") && i > begin && tokens_[i - 1].is_word()) {
-                const size_t next = skip_angles(tokens_, i, end);
-                i = next == kNowhere ? i + 1 : next;
-                continue;
-            }
-            if (token.is("(") && parameters == kNowhere && !class_key) {
-                parameters = i;
-                out.shape.head.end = i;
-                out.shape.parameters = {i + 1, tokens_.partner[i]};
-                out.shape.has_parameters = true;
-                i = skip_bracket(tokens_, i);
-                out.shape.trailing = {i, i};
-                continue;
-            }
-            if (token.is(":") && parameters != kNowhere) {
-                end_trailing(out, i);
-                i = initializer_list(i + 1, end);
-                continue;
-            }
-            if (token.is("=") || token.is(";")) {
-                end_trailing(out, i);
-                if (parameters == kNowhere) out.shape.head.end = i;
-                i = past_semicolon(i, end);
-                break;
-            }
-            if (token.is("{")) {
-                end_trailing(out, i);
-                if (parameters == kNowhere) out.shape.head.end = i;
-                out.is_class = class_key && !out.shape.has_parameters;
-                const bool is_function = out.shape.has_parameters;
-                if (is_function || out.is_class) out.body = i;
-                i = skip_bracket(tokens_, i);
-                if (!is_function) i = past_semicolon(i, end);
-                break;
-            }
-            i = skip_bracket(tokens_, i);
-        }
-        out.whole = {begin, i};
-        return i;
-    }
-
-    void end_trailing(Declaration& out, size_t i) const {
-        if (out.shape.has_parameters && out.shape.trailing.begin == out.shape.trailing.end)
-            out.shape.trailing.end = i;
-    }
-
-    // struct, class or union that is defined here, not merely named as a type.
-    bool find_class_key(size_t i, size_t end) const {
-        for (; i < end; ++i) {
-            const auto& token = tokens_[i];
-            if (starts_attribute(tokens_, i)) {
-                i = skip_bracket(tokens_, i) - 1;
-                continue;
-            }
-            if (token.is("enum")) return false;
-            if (token.is("struct") || token.is("class") || token.is("union")) break;
-            if (!is_specifier(token) && !is_address_space(token) && !token.is("const") &&
-                !token.is("typedef"))
-                return false;
-        }
-        if (i >= end) return false;
-        const size_t open = find_outside(tokens_, {i, end}, "{");
-        const size_t semicolon = find_outside(tokens_, {i, end}, ";");
-        const size_t parameters = find_parameters(i, end);
-        return open != kNowhere && (semicolon == kNowhere || open < semicolon) && open < parameters;
-    }
-
-    size_t find_parameters(size_t i, size_t end) const {
-        while (i < end) {
-            if (const size_t next = skip_attribute_like(tokens_, i, end); next != i) {
-                i = next;
-                continue;
-            }
-            if (tokens_[i].is("<") && tokens_[i - 1].is_word()) {
-                const size_t next = skip_angles(tokens_, i, end);
-                if (next != kNowhere) {
-                    i = next;
-                    continue;
-                }
-            }
-            if (tokens_[i].is("(")) return i;
-            if (tokens_[i].is("{") || tokens_[i].is(";")) return kNowhere;
-            ++i;
-        }
-        return kNowhere;
-    }
-
-    // Past `operator` and what it is: a symbol or a type. Stops at the parameter list.
-    size_t operator_name(size_t i, size_t end) const {
-        ++i;
-        if (i + 1 < end && tokens_[i].is("(") && tokens_[i + 1].is(")")) return i + 2;
-        while (i < end && !tokens_[i].is("(")) {
-            if (tokens_[i].is("<") && tokens_[i - 1].is_word() && !tokens_[i - 1].is("operator")) {
-                const size_t next = skip_angles(tokens_, i, end);
-                i = next == kNowhere ? i + 1 : next;
-            } else {
-                i = skip_bracket(tokens_, i);
-            }
-        }
-        return i;
-    }
-
-    // `a(x), b{y}` up to the function body.
-    size_t initializer_list(size_t i, size_t end) const {
-        while (i < end) {
-            while (i < end && !tokens_[i].is("(") && !tokens_[i].is("{") && !tokens_[i].is(";")) {
-                if (tokens_[i].is("<")) {
-                    const size_t next = skip_angles(tokens_, i, end);
-                    i = next == kNowhere ? i + 1 : next;
-                } else {
-                    ++i;
-                }
-            }
-            if (i >= end || tokens_[i].is(";")) return i;
-            i = skip_bracket(tokens_, i);
-            if (i < end && tokens_[i].is("...")) ++i;
-            if (i >= end || !tokens_[i].is(",")) return i;
-            ++i;
-        }
-        return i;
-    }
-
     void handle(const Declaration& declaration, const std::string& path) {
         if (declaration.whole.empty()) return;
         if (is_repeated(declaration, path)) {
@@ -269,10 +99,16 @@ class Translator {
         if (!declaration.shape.has_parameters) derived_constant(declaration);
         if (declaration.body == kNowhere) return;
         const Range body = {declaration.body + 1, tokens_.partner[declaration.body]};
+        n_templates_ += declaration.shape.template_headers.size();
         if (declaration.is_class)
             declarations(body, path + "::" + join(tokens_, declaration.shape.head));
         else
-            function_body(body, nullptr);
+            function_body(body, false);
+        n_templates_ -= declaration.shape.template_headers.size();
+    }
+
+    void function_body(Range body, bool in_kernel) {
+        rewrite_body(tokens_, body, in_kernel, n_templates_ > 0, edits_, errors_);
     }
 
     void other_attribute(const Declaration& declaration, const Attribute& attribute) {
@@ -330,8 +166,11 @@ class Translator {
         out.parameters = read_parameters(tokens_, shape.parameters, out.name, errors_);
         edits_.insert(tokens_.end_offset(declaration.body),
                       " SM_KERNEL_PROLOGUE((" + max_threads + "))");
-        function_body({declaration.body + 1, tokens_.partner[declaration.body]}, &out);
+        n_templates_ += declaration.shape.template_headers.size();
+        function_body({declaration.body + 1, tokens_.partner[declaration.body]}, true);
+        n_templates_ -= declaration.shape.template_headers.size();
         if (!out.is_template) {
+            claim_name(out.host_name, name_at);
             module_.instances.push_back(
                 {module_.kernels.size(), out.name, out.host_name, out.scope, out.place});
         } else if (declaration.is_specialization) {
@@ -379,7 +218,7 @@ class Translator {
     // ---- template [[host_name("x")]] [[kernel]] void f<...>(...); ----
 
     size_t explicit_instance(size_t begin, size_t end) {
-        const size_t next = past_semicolon(begin, end);
+        const size_t next = past_semicolon(tokens_, begin, end);
         Instance out;
         bool is_kernel = false;
         size_t name_at = kNowhere, kernel_index = kNowhere;
@@ -414,11 +253,19 @@ class Translator {
                tokens_[id_begin - 2].is_word())
             id_begin -= 2;
         out.kernel = kernel_index;
-        out.id = flat_text({id_begin, id_end});
+        out.id = flat_text(tokens_, {id_begin, id_end});
         out.scope = scope_;
         out.place = place_of(tokens_, begin);
+        claim_name(out.host_name, name_at);
         module_.instances.push_back(std::move(out));
         return next;
+    }
+
+    // Kernels are found by name: a name given twice would hide one of them.
+    void claim_name(const std::string& host_name, size_t at) {
+        if (!host_name.empty() && !host_names_.insert(host_name).second)
+            errors_.push_back(
+                error_at(tokens_, at, "another kernel is named " + host_name + " already"));
     }
 
     size_t find_kernel(const std::string& name) const {
@@ -429,23 +276,10 @@ class Translator {
         return found->second.back();
     }
 
-    // Tokens as C++ text, address spaces left out.
-    std::string flat_text(Range range) const {
-        std::string out;
-        for (size_t i = range.begin; i < range.end; ++i) {
-            if (tokens_[i].is("constant"))
-                out += "const ";
-            else if (!is_address_space(tokens_[i]))
-                out += std::string(tokens_[i].text) + " ";
-        }
-        if (!out.empty()) out.pop_back();
-        return out;
-    }
-
     // ---- constant T x [[function_constant(n)]]; ----
 
     void function_constant(const Declaration& declaration, const Attribute& attribute) {
-        const size_t name_at = last_word(declaration.shape.head);
+        const size_t name_at = last_word(tokens_, declaration.shape.head);
         const auto& whole = declaration.whole;
         const bool plain = name_at != kNowhere && tokens_[whole.end - 1].is(";") &&
                            !declaration.shape.has_parameters &&
@@ -467,6 +301,8 @@ class Translator {
         std::string full_name;
         for (const auto& part : scope_)
             if (!part.empty()) full_name += part + "::";
+        for (size_t i = whole.begin; i < name_at; ++i)
+            if (tokens_[i].is("constexpr") || tokens_[i].is("static")) erase(i);
         edits_.insert(tokens_.offset(whole.begin), "static ");
         edits_.insert(tokens_.offset(whole.end - 1), " = SM_FUNCTION_CONSTANT(" + out.name + ", (" +
                                                          out.index + "), \"" + full_name +
@@ -483,7 +319,7 @@ class Translator {
     void derived_constant(const Declaration& declaration) {
         const auto& whole = declaration.whole;
         const size_t equals = find_outside(tokens_, whole, "=");
-        const size_t name_at = last_word(declaration.shape.head);
+        const size_t name_at = last_word(tokens_, declaration.shape.head);
         if (equals == kNowhere || name_at == kNowhere) return;
         bool depends = false;
         for (size_t i = equals; i < whole.end; ++i)
@@ -491,75 +327,11 @@ class Translator {
         if (!depends) return;
         load_time_constants_.insert(tokens_[name_at].text);
         for (size_t i = whole.begin; i < equals; ++i)
-            if (tokens_[i].is("constexpr"))
-                edits_.replace(tokens_.offset(i), tokens_.end_offset(i), "");
+            if (tokens_[i].is("constexpr")) erase(i);
     }
 
-    size_t last_word(Range range) const {
-        size_t found = kNowhere;
-        for (size_t i = range.begin; i < range.end;) {
-            if (starts_attribute(tokens_, i)) {
-                i = skip_bracket(tokens_, i);
-                continue;
-            }
-            if (tokens_[i].is_word()) found = i;
-            ++i;
-        }
-        return found;
-    }
-
-    // ---- function bodies ----
-
-    void function_body(Range body, const Kernel* kernel) {
-        for (size_t i = body.begin; i < body.end; ++i)
-            if (tokens_[i].is("threadgroup")) threadgroup_declaration(i, body, kernel);
-    }
-
-    // `threadgroup T a[4], b;` declares storage; `threadgroup T* p = a;` a pointer.
-    void threadgroup_declaration(size_t at, Range body, const Kernel* kernel) {
-        size_t begin = at;
-        while (begin > body.begin &&
-               (tokens_[begin - 1].is("const") || tokens_[begin - 1].is("volatile")))
-            --begin;
-        const auto& before = tokens_[begin - 1];
-        if (begin > body.begin && !before.is(";") && !before.is("{") && !before.is("}") &&
-            !before.is(":") && !before.is(")"))
-            return;
-        const size_t type_end = skip_type(tokens_, begin, body.end);
-        if (type_end == kNowhere || type_end >= body.end || !tokens_[type_end].is_word()) return;
-        const size_t after = type_end + 1;
-        if (after >= body.end || !(tokens_[after].is("[") || tokens_[after].is(";") ||
-                                   tokens_[after].is(",") || tokens_[after].is("=")))
-            return;
-        if (kernel == nullptr) {
-            errors_.push_back(
-                error_at(tokens_, type_end,
-                         "variable '" + std::string(tokens_[type_end].text) +
-                             "' in the threadgroup address space must be declared in a kernel"));
-            return;
-        }
-        const std::string type = flat_text({begin, type_end});
-        size_t end = begin;
-        while (end < body.end && !tokens_[end].is(";")) end = skip_bracket(tokens_, end);
-        edits_.insert(tokens_.offset(begin), "typedef ");
-        for (const auto& declarator : split_commas(tokens_, {type_end, end})) {
-            const size_t name_at = declarator.begin;
-            if (declarator.empty() || !tokens_[name_at].is_word() ||
-                find_outside(tokens_, declarator, "=") != kNowhere) {
-                errors_.push_back(error_at(tokens_, std::min(name_at, end),
-                                           "a threadgroup variable cannot have an initializer"));
-                return;
-            }
-            const std::string name(tokens_[name_at].text);
-            edits_.replace(tokens_.offset(name_at), tokens_.end_offset(name_at), "sm_type_" + name);
-            const std::string storage = "; SM_THREADGROUP_VARIABLE(" + name + ")";
-            if (declarator.end == end) {
-                edits_.insert(tokens_.offset(end), storage);
-            } else {
-                edits_.replace(tokens_.offset(declarator.end), tokens_.end_offset(declarator.end),
-                               storage + " typedef " + type);
-            }
-        }
+    void erase(size_t token) {
+        edits_.replace(tokens_.offset(token), tokens_.end_offset(token), "");
     }
 
     std::string_view text_;
@@ -568,7 +340,9 @@ class Translator {
     std::vector<Diagnostic> errors_;
     Module module_;
     std::vector<std::string> scope_;
+    size_t n_templates_ = 0;  // around
     std::map<std::string, std::vector<size_t>> kernels_by_name_;
+    std::set<std::string> host_names_;
     std::map<std::string, std::string> signatures_;
     std::set<std::string_view> load_time_constants_;  // function constants and what depends on them
 };

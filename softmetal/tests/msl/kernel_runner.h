@@ -24,7 +24,7 @@ inline std::string refusal(std::string_view source, const CompileOptions& option
 
 class Program {
   public:
-    explicit Program(std::string_view source, CompileOptions options = {})
+    explicit Program(std::string_view source, CompileOptions options = {.cache = false})
         : Program(source, "program_source", "", options) {}
 
     Program(std::string_view source, const std::string& name, const std::filesystem::path& folder,

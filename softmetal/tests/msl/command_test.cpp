@@ -1,0 +1,92 @@
+// The mslc command, as a user meets it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "softmetal/msl/compiler.h"
+#include "softmetal/msl/process.h"
+
+namespace softmetal::msl {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class Command : public testing::Test {
+  protected:
+    void SetUp() override {
+        auto folder = TemporaryFolder::create();
+        ASSERT_TRUE(folder) << folder.error();
+        folder_ = std::make_unique<TemporaryFolder>(std::move(*folder));
+        write("scale.h", "constant float kScale = SCALE;\n");
+        write("a.metal",
+              "#include \"scale.h\"\nkernel void a(device float* x [[buffer(0)]], threadgroup "
+              "float* t [[threadgroup(1)]]) { x[0] *= kScale; }\n");
+        write("b.metal",
+              "[[kernel, max_total_threads_per_threadgroup(64)]] void b(constant int& n "
+              "[[buffer(2)]]) {}\n");
+    }
+    std::string path(const std::string& name) const { return (folder_->path() / name).string(); }
+    void write(const std::string& name, const std::string& text) {
+        ASSERT_TRUE(write_file(path(name), text));
+    }
+    ProcessOutput run(std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), SOFTMETAL_MSLC);
+        auto process = Process::start(arguments);
+        EXPECT_TRUE(process) << process.error();
+        return process ? process->wait() : ProcessOutput{};
+    }
+
+  private:
+    std::unique_ptr<TemporaryFolder> folder_;
+};
+
+TEST_F(Command, CompilesFilesIntoOneLibraryAndListsIt) {
+    const auto made = run({"-o", path("out.smlib"), "-DSCALE=3", "--depfile", path("out.d"),
+                           path("a.metal"), path("b.metal")});
+    ASSERT_EQ(made.status, 0) << made.error;
+    EXPECT_EQ(made.error, "");
+    const auto library = deserialize(*read_file(path("out.smlib")));
+    ASSERT_TRUE(library) << library.error();
+    ASSERT_EQ(library->units.size(), 2u);
+    EXPECT_FALSE(library->units[0].checked.empty());
+    EXPECT_THAT(*read_file(path("out.d")), HasSubstr(path("scale.h")));
+    const auto listed = run({"--list", path("out.smlib")});
+    EXPECT_EQ(listed.status, 0) << listed.error;
+    EXPECT_EQ(listed.out, "kernel a  " + path("a.metal") +
+                              ":2\n"
+                              "  buffer 0: device float* x\n"
+                              "  threadgroup 1: threadgroup float* t\n"
+                              "kernel b  " +
+                              path("b.metal") +
+                              ":1\n"
+                              "  buffer 2: constant int& n\n"
+                              "  at most 64 threads\n");
+}
+
+TEST_F(Command, FailsWithTheLogOnStandardError) {
+    const auto made = run({"-o", path("out.smlib"), path("a.metal")});
+    EXPECT_EQ(made.status, 1);
+    EXPECT_EQ(made.out, "");
+    EXPECT_THAT(made.error, HasSubstr("scale.h:1:25: error: use of undeclared identifier 'SCALE'"));
+    EXPECT_FALSE(fs::exists(path("out.smlib")));
+}
+
+TEST_F(Command, ShowsItsStages) {
+    EXPECT_THAT(run({"-E", "-D", "SCALE=4", path("a.metal")}).out,
+                HasSubstr("constant float kScale = 4;"));
+    EXPECT_THAT(run({"-S", "-D", "SCALE=4", path("a.metal")}).out, HasSubstr("SM_MODULE("));
+    EXPECT_THAT(run({"--flatten", path("a.metal")}).out,
+                HasSubstr("constant float kScale = SCALE;"));
+}
+
+TEST_F(Command, RefusesWhatItDoesNotKnow) {
+    for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+             {}, {"--nonsense", "x.metal"}, {"x.metal", "-o"}, {path("absent.metal")}}) {
+        const auto said = run(words);
+        EXPECT_EQ(said.status, 1);
+        EXPECT_NE(said.error, "");
+    }
+}
+
+}  // namespace
+}  // namespace softmetal::msl

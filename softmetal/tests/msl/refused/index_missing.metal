@@ -1,0 +1,1 @@
+kernel void f(device float* x [[buffer]]) {}  // error: 'buffer' attribute takes one argument

@@ -1,0 +1,2 @@
+#include "nowhere.h"  // error: 'nowhere.h' file not found
+kernel void f() {}
