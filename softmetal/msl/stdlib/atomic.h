@@ -104,7 +104,7 @@ SM_FN void atomic_max_explicit(SM_OBJECT, type_identity_t<T> x, memory_order) {
 
 SM_FN void atomic_thread_fence(mem_flags, memory_order order = memory_order_seq_cst,
                                thread_scope = thread_scope_device) {
-    if (order != memory_order_relaxed) __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (order != memory_order_relaxed) sm::fence();
 }
 
 }  // namespace metal

@@ -33,10 +33,18 @@
 #include "softmetal/msl/stdlib/types/matrix.h"
 #include "softmetal/msl/stdlib/simd/site.h"
 #include "softmetal/msl/stdlib/simd/operations.h"
+#if defined(__NVPTX__)
+#include "softmetal/msl/stdlib/simd/lanes_nvptx.h"
+#else
 #include "softmetal/msl/stdlib/simd/lanes_cpu.h"
+#endif
 #include "softmetal/msl/stdlib/simd/barrier.h"
 #include "softmetal/msl/stdlib/simd/simdgroup.h"
+#if defined(__NVPTX__)
+#include "softmetal/msl/stdlib/simd/matrix_nvptx.h"
+#else
 #include "softmetal/msl/stdlib/simd/matrix_cpu.h"
+#endif
 #include "softmetal/msl/stdlib/simd/simdgroup_matrix.h"
 #include "softmetal/msl/stdlib/atomic.h"
 #include "softmetal/msl/stdlib/log.h"

@@ -89,14 +89,14 @@ inline bool same_value(float a, float b) {
 
 // The 16-bit formats, as the host sees them.
 struct Half {
-    static constexpr int kDigits = 11, kLow = -13;
+    static constexpr int kDigits = 11, kLow = -13, kOne = 0x3c00;
     static constexpr double kOverflow = 65520;
     static double value(uint16_t bits) {
         return static_cast<double>(std::bit_cast<_Float16>(bits));
     }
 };
 struct Bfloat {
-    static constexpr int kDigits = 8, kLow = -125;
+    static constexpr int kDigits = 8, kLow = -125, kOne = 0x3f80;
     static constexpr double kOverflow = 0x1.ffp127;
     static double value(uint16_t bits) { return as_float(uint32_t(bits) << 16); }
 };

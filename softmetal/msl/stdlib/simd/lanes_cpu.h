@@ -173,6 +173,8 @@ SM_FN void barrier_threadgroup(unsigned flags, sm_site site) {
 }
 SM_FN void barrier_simdgroup(unsigned flags, sm_site site) { sm_simdgroup_barrier(site, flags); }
 
+SM_FN void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
 // The lanes of this thread's SIMD group that exist, returned or not.
 SM_FN unsigned present_lanes() {
     const sm_thread* thread = sm_current_thread();
