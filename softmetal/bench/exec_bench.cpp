@@ -1,6 +1,6 @@
 // What the executor costs: barriers, SIMD functions, threads, launches, checks. Prints one line for
 // each; the best of several rounds, because other programs only ever make it slower. An argument
-// picks one part: barriers, simd, threads, launches, checks.
+// picks one part: barriers, simd, threads, launches, checks, matrices.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "softmetal/exec/grid.h"
+#include "softmetal/msl/compiler.h"
 
 namespace {
 
@@ -98,6 +99,28 @@ class Bench {
         }
     }
 
+    void matrices() {
+        const std::string folder = SOFTMETAL_BENCH_SOURCES;
+        auto file = std::ifstream(folder + "/matrix.metal");
+        const auto unit =
+            softmetal::msl::compile(std::string(std::istreambuf_iterator<char>(file), {}),
+                                    "matrix.metal", folder, {.checked = false});
+        if (!unit) return fmt::print(stderr, "{}\n", unit.error());
+        const auto module = Module::load(unit->plain, {});
+        if (!module) return fmt::print(stderr, "{}\n", module.error());
+        constexpr uint32_t kSize = 64, kDepth = 256;  // one threadgroup
+        uint32_t size[] = {kSize, kSize, kDepth, 0};
+        auto a = std::vector<float>(kSize * kDepth), b = a, c = a;
+        for (const char* kernel : {"multiply_float", "multiply_half"}) {
+            auto launch = launch_of(*module, kernel, kSize / 64 * 128, 128);
+            launch.threads.y = kSize / 64;
+            launch.buffers = {a.data(), b.data(), c.data(), size};
+            const double time = nanoseconds(one_, launch, 200);
+            fmt::print("{}, {} x {} x {}: {:.2f} GFLOP/s on one core\n", kernel, kSize, kSize,
+                       kDepth, 2.0 * kSize * kSize * kDepth / time);
+        }
+    }
+
   private:
     Launch launch_of(const std::shared_ptr<const Module>& module, const char* kernel,
                      uint32_t threads, uint32_t per_group) {
@@ -137,4 +160,5 @@ int main(int argc, char** argv) {
     if (part.empty() || part == "threads") bench.threads();
     if (part.empty() || part == "launches") bench.launches();
     if (part.empty() || part == "checks") bench.checks();
+    if (part.empty() || part == "matrices") bench.matrices();
 }

@@ -18,19 +18,25 @@ extern "C" {
 
 const sm_thread* sm_current_thread() { return worker().current_thread(); }
 
-void sm_threadgroup_barrier(sm_site site, sm_u32) { worker().threadgroup_barrier(site); }
+[[gnu::visibility("hidden")]] void softmetal_threadgroup_barrier(sm_site site, sm_u32) {
+    worker().threadgroup_barrier(site);
+}
 
-void sm_simdgroup_barrier(sm_site site, sm_u32) {
+[[gnu::visibility("hidden")]] void softmetal_simdgroup_barrier(sm_site site, sm_u32) {
     worker().simd_exchange(site, nullptr, 0, nullptr);
 }
 
-const sm_lanes* sm_simd_exchange(sm_site site, const void* value, sm_u32 bytes,
-                                 sm_combine combine) {
+[[gnu::visibility("hidden")]] const sm_lanes* softmetal_simd_exchange(sm_site site,
+                                                                      const void* value,
+                                                                      sm_u32 bytes,
+                                                                      sm_combine combine) {
     return worker().simd_exchange(site, value, bytes, combine);
 }
 
-const sm_lanes* sm_quad_exchange(sm_site site, const void* value, sm_u32 bytes,
-                                 sm_combine combine) {
+[[gnu::visibility("hidden")]] const sm_lanes* softmetal_quad_exchange(sm_site site,
+                                                                      const void* value,
+                                                                      sm_u32 bytes,
+                                                                      sm_combine combine) {
     return worker().quad_exchange(site, value, bytes, combine);
 }
 

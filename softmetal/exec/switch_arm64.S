@@ -53,4 +53,56 @@ softmetal_fiber_entry:
     .cfi_endproc
     .size softmetal_fiber_entry, . - softmetal_fiber_entry
 
+// The functions of the ABI in which a lane may wait. Between its call and its way back other lanes
+// have run, and the processor predicts a return from the call that was made last. When that call
+// stood at the same place (lanes in one loop), a return is predicted right; otherwise the way back
+// is a jump, which is predicted from where the lanes before this one went.
+    .macro last_call_address
+    mrs x9, tpidr_el0
+    adrp x10, :gottprel:softmetal_last_call
+    ldr x10, [x10, :gottprel_lo12:softmetal_last_call]
+    add x9, x9, x10
+    .endm
+
+    .macro waiting_function name, target
+    .globl \name
+    .type \name, %function
+    .p2align 4
+\name:
+    .cfi_startproc
+    last_call_address
+    str x30, [x9]
+    stp x29, x30, [sp, #-16]!
+    .cfi_def_cfa_offset 16
+    .cfi_offset x29, -16
+    .cfi_offset x30, -8
+    mov x29, sp
+    bl \target
+    ldp x29, x30, [sp], #16
+    .cfi_restore x29
+    .cfi_restore x30
+    .cfi_def_cfa_offset 0
+    last_call_address
+    ldr x11, [x9]
+    cmp x11, x30
+    b.ne 1f
+    ret
+1:  br x30
+    .cfi_endproc
+    .size \name, . - \name
+    .endm
+
+    .section .tbss, "awT", %nobits
+    .p2align 3
+    .type softmetal_last_call, %object
+    .size softmetal_last_call, 8
+softmetal_last_call:
+    .zero 8
+    .text
+
+    waiting_function sm_threadgroup_barrier, softmetal_threadgroup_barrier
+    waiting_function sm_simdgroup_barrier, softmetal_simdgroup_barrier
+    waiting_function sm_simd_exchange, softmetal_simd_exchange
+    waiting_function sm_quad_exchange, softmetal_quad_exchange
+
     .section .note.GNU-stack,"",%progbits

@@ -43,4 +43,48 @@ softmetal_fiber_entry:
     .cfi_endproc
     .size softmetal_fiber_entry, . - softmetal_fiber_entry
 
+// The functions of the ABI in which a lane may wait. Between its call and its way back other lanes
+// have run, and the processor predicts a return from the call that was made last. When that call
+// stood at the same place (lanes in one loop), a return is predicted right; otherwise the way back
+// is a jump, which is predicted from where the lanes before this one went.
+    .macro waiting_function name, target
+    .globl \name
+    .type \name, @function
+    .p2align 4
+\name:
+    .cfi_startproc
+    movq softmetal_last_call@gottpoff(%rip), %rax
+    movq (%rsp), %r11
+    movq %r11, %fs:(%rax)
+    subq $8, %rsp
+    .cfi_adjust_cfa_offset 8
+    callq \target
+    addq $8, %rsp
+    .cfi_adjust_cfa_offset -8
+    movq softmetal_last_call@gottpoff(%rip), %rcx
+    movq (%rsp), %r11
+    cmpq %r11, %fs:(%rcx)
+    jne 1f
+    retq
+1:  addq $8, %rsp
+    .cfi_adjust_cfa_offset -8
+    .cfi_register rip, r11
+    jmpq *%r11
+    .cfi_endproc
+    .size \name, . - \name
+    .endm
+
+    .section .tbss, "awT", @nobits
+    .p2align 3
+    .type softmetal_last_call, @object
+    .size softmetal_last_call, 8
+softmetal_last_call:
+    .zero 8
+    .text
+
+    waiting_function sm_threadgroup_barrier, softmetal_threadgroup_barrier
+    waiting_function sm_simdgroup_barrier, softmetal_simdgroup_barrier
+    waiting_function sm_simd_exchange, softmetal_simd_exchange
+    waiting_function sm_quad_exchange, softmetal_quad_exchange
+
     .section .note.GNU-stack,"",@progbits
