@@ -121,7 +121,10 @@ std::string cache_key(const Toolchain& tools, const std::string& translated,
     const std::string settings = std::string(options.fast_math ? "fast " : "") +
                                  (options.strict ? "strict " : "") +
                                  (options.checked ? "checked" : "");
-    const uint64_t seed = hash(settings, tools.fingerprint());
+    uint64_t seed = hash(settings, tools.fingerprint());
+    for (const auto& flag : tools.language_flags(Build::Checked, options.fast_math)) {
+        seed = hash(flag, seed);
+    }
     return hex(hash(translated, seed)) + hex(hash(translated, ~seed));
 }
 

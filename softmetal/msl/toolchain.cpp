@@ -149,9 +149,10 @@ std::vector<std::string> Toolchain::language_flags(Build build, bool fast_math) 
         "-Xclang", "-ffloat16-excess-precision=none", "-Xclang",
         "-fbfloat16-excess-precision=none"};
     if (build == Build::Checked) {
-        // What the pass sees must be the accesses of the source.
-        append(flags,
-               {"-fno-vectorize", "-fno-slp-vectorize", "-gline-tables-only", "-DSM_IS_CHECKED=1"});
+        // What the pass sees must be the accesses of the source, under the names that the source
+        // gives its files (the folder "." keeps clang from splitting them).
+        append(flags, {"-fno-vectorize", "-fno-slp-vectorize", "-gline-tables-only",
+                       "-fdebug-compilation-dir=.", "-DSM_IS_CHECKED=1"});
     }
     return flags;
 }
