@@ -47,7 +47,7 @@ struct Toolchain {
     // What is said when `clang` cannot be started.
     std::string missing(const std::string& why) const;
 
-  private:
+    // All flags that decide what is generated.
     std::vector<std::string> language_flags(Build build, bool fast_math) const;
 };
 
