@@ -81,21 +81,16 @@ struct signature<void(P...)> {
 template <class F, unsigned I>
 using parameter = typename signature<F>::template parameter<I>;
 
-// What a buffer parameter refers to; `indirect` is false for anything but a pointer or reference.
+// What a buffer parameter points to; `indirect` is false for anything but a pointer.
 template <class P>
 struct pointee {
     using type = P;
-    static constexpr bool indirect = false, reference = false;
+    static constexpr bool indirect = false;
 };
 template <class T>
 struct pointee<T*> {
     using type = T;
-    static constexpr bool indirect = true, reference = false;
-};
-template <class T>
-struct pointee<T&> {
-    using type = T;
-    static constexpr bool indirect = true, reference = true;
+    static constexpr bool indirect = true;
 };
 
 template <class P>
@@ -104,19 +99,24 @@ constexpr bool is_buffer_type =
 
 // ---- where a parameter's value comes from -------------------------------------------------------
 
-template <class P>
-constexpr P to_buffer(void* address) {
-    if constexpr (pointee<P>::reference)
-        return *static_cast<typename pointee<P>::type*>(address);
-    else
-        return static_cast<P>(address);
-}
-
 template <unsigned I>
 struct buffer {
     template <class P>
     static P get(const sm_thread*, const sm_arguments* arguments) {
-        return to_buffer<P>(arguments->buffers[I]);
+        return static_cast<P>(arguments->buffers[I]);
+    }
+};
+
+// Stands in for what an argument points to that does not exist. Kernels do read such arguments, as
+// long as nothing comes of it.
+alignas(64) static unsigned char nothing[4096];
+
+template <unsigned I, const auto& exists>
+struct optional_buffer {
+    template <class P>
+    static P get(const sm_thread*, const sm_arguments* arguments) {
+        void* const bound = arguments->buffers[I];
+        return static_cast<P>(exists ? bound : nothing);
     }
 };
 
@@ -124,7 +124,7 @@ template <unsigned I>
 struct threadgroup_memory {
     template <class P>
     static P get(const sm_thread*, const sm_arguments* arguments) {
-        return to_buffer<P>(arguments->threadgroup[I]);
+        return static_cast<P>(arguments->threadgroup[I]);
     }
 };
 
@@ -224,7 +224,8 @@ constexpr sm_u32 alignment_or_one() {
 
 template <class P>
 constexpr sm_argument describe(const char* name, const char* type, const char* function_constant,
-                               sm_argument_kind kind, unsigned index, bool is_constant) {
+                               sm_argument_kind kind, unsigned index, bool is_constant,
+                               bool is_reference) {
     using T = typename pointee<P>::type;
     using Element = typename without_cv<T>::type;
     if constexpr (same<Element, void>)
@@ -246,7 +247,7 @@ constexpr sm_argument describe(const char* name, const char* type, const char* f
                 static_cast<sm_u8>(index),
                 is_constant,
                 is_const<T>,
-                pointee<P>::reference,
+                is_reference,
                 alignment_or_one<Element>(),
                 size_or_one<Element>()};
 }
@@ -334,16 +335,19 @@ inline bool is_function_constant_set(sm_u32 index, const char* name) {
         return;                                               \
     }
 
-// After `typedef T sm_type_name[n];`: one such variable per threadgroup.
-#define SM_THREADGROUP_VARIABLE(variable)                                                        \
-    static constexpr sm_threadgroup_variable sm_variable_##variable = {                          \
-        __PRETTY_FUNCTION__, #variable, sizeof(sm_type_##variable), alignof(sm_type_##variable), \
-        __LINE__};                                                                               \
-    __attribute__((section("sm_threadgroup_variables"),                                          \
-                   used)) static const sm_threadgroup_variable* const sm_listed_##variable =     \
-        &sm_variable_##variable;                                                                 \
-    sm_type_##variable& variable =                                                               \
-        *static_cast<sm_type_##variable*>(sm_threadgroup_storage(&sm_variable_##variable));
+// After `typedef T sm_type_name[n];`: one such variable per threadgroup. It is listed by a pointer
+// that the code itself reads: where the optimiser drops the code, the variable takes no memory
+// either.
+#define SM_THREADGROUP_VARIABLE(variable)                                                          \
+    static constexpr sm_threadgroup_variable sm_variable_##variable = {                            \
+        __PRETTY_FUNCTION__, #variable, sizeof(sm_type_##variable), alignof(sm_type_##variable),   \
+        __LINE__};                                                                                 \
+    __attribute__((section(                                                                        \
+        "sm_threadgroup_"                                                                          \
+        "variables"))) static const sm_threadgroup_variable* const volatile sm_listed_##variable = \
+        &sm_variable_##variable;                                                                   \
+    sm_type_##variable& variable =                                                                 \
+        *static_cast<sm_type_##variable*>(sm_threadgroup_storage(sm_listed_##variable));
 
 #ifndef SM_IS_CHECKED
 #define SM_IS_CHECKED 0

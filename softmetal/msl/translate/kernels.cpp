@@ -88,6 +88,7 @@ struct Reader {
         Parameter out;
         find_name(range, out);
         describe_type(out);
+        out.name_token = name_token;
         const size_t at = name_token != kNowhere ? name_token : range.begin;
         out.place = place_of(tokens, at);
         return out;
@@ -128,7 +129,10 @@ struct Reader {
             if (core[k] == name_token) continue;
             if (token.is("*") || (token.is("[") && tokens.partner[core[k]] > core[k]))
                 ++out.pointers;
-            if (token.is("&")) out.is_reference = true;
+            if (token.is("&")) {
+                out.is_reference = true;
+                out.reference_token = core[k];
+            }
             append(out.type, core[k]);
         }
     }

@@ -32,6 +32,7 @@ struct Parameter {
     std::string address_space;  // "" when the type does not say
     int pointers = 0;           // `*` and array brackets
     bool is_reference = false;
+    size_t name_token = kNowhere, reference_token = kNowhere;  // the name, and the `&`
     Place place;
 };
 

@@ -66,7 +66,10 @@ class Writer {
     static std::string source(const Parameter& parameter) {
         switch (parameter.kind) {
             case ParameterKind::Buffer:
-                return "sm_glue::buffer<(" + parameter.index + ")>";
+                return parameter.function_constant.empty()
+                           ? "sm_glue::buffer<(" + parameter.index + ")>"
+                           : "sm_glue::optional_buffer<(" + parameter.index + "), " +
+                                 parameter.function_constant + ">";
             case ParameterKind::Threadgroup:
                 return "sm_glue::threadgroup_memory<(" + parameter.index + ")>";
             case ParameterKind::Builtin:
@@ -177,8 +180,9 @@ class Writer {
                     ", " +
                     (parameter.kind == ParameterKind::Buffer ? "SM_ARGUMENT_BUFFER, ("
                                                              : "SM_ARGUMENT_THREADGROUP, (") +
-                    parameter.index + "), " + (parameter.address_space == "constant" ? "1" : "0") +
-                    "),\n";
+                    parameter.index + "), " +
+                    (parameter.address_space == "constant" ? "true, " : "false, ") +
+                    (parameter.is_reference ? "true" : "false") + "),\n";
         }
         has_arguments_ = !list.empty();
         if (has_arguments_)

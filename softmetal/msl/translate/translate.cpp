@@ -162,10 +162,11 @@ class Translator {
         }
         check_returns_void({shape.head.begin, name_at}, out.name);
         make_static(declaration);
-        if (declaration.body == kNowhere) return;
         out.parameters = read_parameters(tokens_, shape.parameters, out.name, errors_);
+        const auto bindings = references_to_pointers(out.parameters);
+        if (declaration.body == kNowhere) return;
         edits_.insert(tokens_.end_offset(declaration.body),
-                      " SM_KERNEL_PROLOGUE((" + max_threads + "))");
+                      " SM_KERNEL_PROLOGUE((" + max_threads + "))" + bindings);
         n_templates_ += declaration.shape.template_headers.size();
         function_body({declaration.body + 1, tokens_.partner[declaration.body]}, true);
         n_templates_ -= declaration.shape.template_headers.size();
@@ -178,6 +179,22 @@ class Translator {
         }
         kernels_by_name_[out.name].push_back(module_.kernels.size());
         module_.kernels.push_back(std::move(out));
+    }
+
+    // A reference promises the optimiser that it may be read, but an argument that does not exist
+    // (function_constant) refers to nothing: kernels take pointers, and bind the references inside.
+    std::string references_to_pointers(const std::vector<Parameter>& parameters) {
+        std::string bindings;
+        for (const auto& parameter : parameters) {
+            const size_t name = parameter.name_token, mark = parameter.reference_token;
+            if (mark == kNowhere || parameter.kind == ParameterKind::Builtin) continue;
+            edits_.replace(tokens_.offset(mark), tokens_.end_offset(mark), "*");
+            if (name == kNowhere) continue;
+            edits_.replace(tokens_.offset(name), tokens_.end_offset(name),
+                           "sm_at_" + parameter.name);
+            bindings += " auto& " + parameter.name + " = *sm_at_" + parameter.name + ";";
+        }
+        return bindings;
     }
 
     size_t name_token(Range head) const {
@@ -256,6 +273,11 @@ class Translator {
         out.id = flat_text(tokens_, {id_begin, id_end});
         out.scope = scope_;
         out.place = place_of(tokens_, begin);
+        if (id_end < next && tokens_[id_end].is("(")) {
+            std::vector<Diagnostic> ignored;  // said of the template already
+            references_to_pointers(
+                read_parameters(tokens_, {id_end + 1, tokens_.partner[id_end]}, "", ignored));
+        }
         claim_name(out.host_name, name_at);
         module_.instances.push_back(std::move(out));
         return next;

@@ -17,7 +17,7 @@ kernel void add(device const float* a [[buffer(0)]], const device float* b [[buf
     std::vector<float> a(100), b(100), out(100, -1.f);
     for (int i = 0; i < 100; ++i) a[i] = float(i), b[i] = float(2 * i);
     uint32_t n = 99;
-    program.run("add", 100, 32, {a.data(), b.data(), out.data(), &n});
+    program.run("add", {100}, {32}, {bytes_of(a), bytes_of(b), bytes_of(out), bytes_of(n)});
     for (int i = 0; i < 99; ++i) EXPECT_EQ(out[i], float(2 * i));
     EXPECT_EQ(out[99], -1.f);
 }
@@ -81,7 +81,7 @@ instance("reverse_", float, 32)
     ASSERT_TRUE(program);
     std::vector<int> x(128);
     for (int i = 0; i < 128; ++i) x[i] = i;
-    program.run("reverse_int", 128, 64, {x.data()});
+    program.run("reverse_int", {128}, {64}, {bytes_of(x)});
     for (int i = 0; i < 64; ++i) {
         EXPECT_EQ(x[i], 63 - i);
         EXPECT_EQ(x[64 + i], 127 - i + 64);
@@ -93,6 +93,29 @@ instance("reverse_", float, 32)
               32u);
 }
 
+TEST(Kernels, TakeNoMemoryForVariablesOfDeadBranches) {
+    Program program(R"(
+template <bool big> kernel void f(device int* x [[buffer(0)]]) {
+    if (big) {
+        threadgroup int many[1000];
+        many[x[0]] = 1;
+        x[0] = many[x[1]];
+    } else {
+        threadgroup int few[10];
+        few[x[0]] = 1;
+        x[0] = few[x[1]];
+    }
+}
+template [[host_name("small")]] kernel void f<false>(device int*);
+template [[host_name("large")]] kernel void f<true>(device int*);
+)");
+    ASSERT_TRUE(program);
+    EXPECT_EQ(program.module().limits(*program.module().find("small")).static_threadgroup_bytes,
+              40u);
+    EXPECT_EQ(program.module().limits(*program.module().find("large")).static_threadgroup_bytes,
+              4000u);
+}
+
 TEST(Kernels, FollowFunctionConstants) {
     Program program(R"(
 constant int scale [[function_constant(0)]];
@@ -102,10 +125,10 @@ kernel void f(device int* out [[buffer(0)]]) { out[0] = negate ? -factor : facto
 )");
     ASSERT_TRUE(program);
     int out = 0;
-    program.run("f", 1, 1, {&out});
+    program.run("f", {1}, {1}, {bytes_of(out)});
     EXPECT_EQ(out, -7);
-    program.load({constant(0, 29, 3), constant(1, 53, true)});
-    program.run("f", 1, 1, {&out});
+    program.load({constant(0, 29, 3), flag(1, true)});
+    program.run("f", {1}, {1}, {bytes_of(out)});
     EXPECT_EQ(out, -30);
 }
 
