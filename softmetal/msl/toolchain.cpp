@@ -145,6 +145,8 @@ std::vector<std::string> Toolchain::language_flags(Build build, bool fast_math) 
         "-fno-threadsafe-statics", "-fno-math-errno", "-fno-strict-aliasing", "-fsigned-char",
         "-fvisibility=hidden", "-fPIC", "-fno-plt", "-fno-stack-protector", kMachine,
         fast_math ? "-ffp-contract=fast" : "-ffp-contract=off",
+        // A float too large for an integer becomes the nearest one, as GPUs have it.
+        "-fno-strict-float-cast-overflow",
         // half and bfloat round after every operation, as GPUs do.
         "-Xclang", "-ffloat16-excess-precision=none", "-Xclang",
         "-fbfloat16-excess-precision=none"};

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <random>
 #include <string>
 #include <vector>
@@ -23,6 +24,21 @@ inline CompileOptions unchecked() {
     options.checked = false;
     return options;
 }
+
+// Memory aligned for any vector type.
+template <class T>
+struct AlignedAllocator {
+    using value_type = T;
+    static constexpr auto kAlignment = std::align_val_t{64};
+    AlignedAllocator() = default;
+    template <class U>
+    explicit AlignedAllocator(const AlignedAllocator<U>&) {}
+    T* allocate(size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kAlignment)); }
+    void deallocate(T* memory, size_t) { ::operator delete(memory, kAlignment); }
+    bool operator==(const AlignedAllocator&) const = default;
+};
+template <class T>
+using AlignedVector = std::vector<T, AlignedAllocator<T>>;
 
 inline float as_float(uint32_t bits) { return std::bit_cast<float>(bits); }
 

@@ -182,7 +182,8 @@ SM_FN unsigned present_lanes() {
 
 // Lines that kernels log go to the driver's buffer.
 extern "C" int vprintf(const char*, void*);
-extern "C" SM_FN void sm_log(const char* text) {
-    const char* argument = text;
-    vprintf("%s\n", &argument);
+extern "C" SM_FN void sm_log(sm_u32, const char* subsystem, const char* category,
+                             const char* text) {
+    const char* arguments[] = {subsystem, category, text};
+    vprintf("[%s:%s] %s\n", arguments);
 }

@@ -52,12 +52,38 @@ SM_FN constexpr pair<A, B> make_pair(A a, B b) {
 
 }  // namespace metal
 
+namespace metal::sm {
+// A vector's clang vector, which a constant expression can see the bits of; anything else as it is.
+template <class T, int N>
+SM_FN constexpr auto bits_source(const vec<T, N>& a) {
+    return a.raw();
+}
+template <class T>
+SM_FN constexpr const T& bits_source(const T& a) {
+    return a;
+}
+template <class T>
+struct bits_target {
+    template <class From>
+    SM_FN static constexpr T from(const From& from) {
+        return __builtin_bit_cast(T, from);
+    }
+};
+template <class T, int N>
+struct bits_target<vec<T, N>> {
+    template <class From>
+    SM_FN static constexpr vec<T, N> from(const From& from) {
+        return vec<T, N>::of(__builtin_bit_cast(native_t<T, N>, from));
+    }
+};
+}  // namespace metal::sm
+
 // The same bits under another type of the same size. MSL has it as a keyword: it is found
 // everywhere.
 template <class To, class From>
 SM_FN constexpr To as_type(const From& from) {
     static_assert(sizeof(To) == sizeof(From), "as_type needs two types of the same size");
-    return __builtin_bit_cast(To, from);
+    return metal::sm::bits_target<To>::from(metal::sm::bits_source(from));
 }
 namespace metal {
 using ::as_type;

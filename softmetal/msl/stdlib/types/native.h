@@ -25,11 +25,27 @@ using ext = E __attribute__((ext_vector_type(N)));
 template <class T, int N>
 using native_t = ext<element_t<T>, N>;
 
-// The elements of a vector one by one.
+// The elements of a vector one by one, for constant expressions; a vector of three lanes has four.
 template <class T, int N>
 struct elements {
     T at[N];
 };
+template <class T, int N>
+SM_FN constexpr auto to_elements(native_t<T, N> v) {
+    if constexpr (N == 3)
+        return __builtin_bit_cast(elements<T, 4>, __builtin_shufflevector(v, v, 0, 1, 2, 2));
+    else
+        return __builtin_bit_cast(elements<T, N>, v);
+}
+template <class T, int N, class E>
+SM_FN constexpr native_t<T, N> from_elements(const E& e) {
+    if constexpr (N == 3) {
+        auto v = __builtin_bit_cast(native_t<T, 4>, e);
+        return __builtin_shufflevector(v, v, 0, 1, 2);
+    } else {
+        return __builtin_bit_cast(native_t<T, N>, e);
+    }
+}
 
 template <class T>
 SM_FN constexpr element_t<T> to_element(T a) {

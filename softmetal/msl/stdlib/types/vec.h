@@ -30,7 +30,7 @@ struct components<T, 2> {
     };
     SM_FN constexpr void put_raw(native a) {
         if (__builtin_is_constant_evaluated()) {
-            auto e = __builtin_bit_cast(sm::elements<T, 2>, a);
+            auto e = sm::to_elements<T, 2>(a);
             x = e.at[0];
             y = e.at[1];
         } else {
@@ -56,7 +56,7 @@ struct components<T, 3> {
     };
     SM_FN constexpr void put_raw(native a) {
         if (__builtin_is_constant_evaluated()) {
-            auto e = __builtin_bit_cast(sm::elements<T, 4>, a);
+            auto e = sm::to_elements<T, 3>(a);
             x = e.at[0];
             y = e.at[1];
             z = e.at[2];
@@ -85,7 +85,7 @@ struct components<T, 4> {
     };
     SM_FN constexpr void put_raw(native n) {
         if (__builtin_is_constant_evaluated()) {
-            auto e = __builtin_bit_cast(sm::elements<T, 4>, n);
+            auto e = sm::to_elements<T, 4>(n);
             x = e.at[0];
             y = e.at[1];
             z = e.at[2];
@@ -118,16 +118,15 @@ struct vec_lanes : components<T, N> {
     template <int I>
     SM_FN constexpr T lane() const {
         if (__builtin_is_constant_evaluated()) {
-            return __builtin_bit_cast(sm::elements<T, sizeof(native) / sizeof(T)>, this->raw())
-                .at[I];
+            return sm::to_elements<T, N>(this->raw()).at[I];
         }
         return __builtin_bit_cast(T, static_cast<sm::element_t<T>>(this->v[I]));
     }
     SM_FN constexpr void put_lane(int i, T a) {
         if (__builtin_is_constant_evaluated()) {
-            auto e = __builtin_bit_cast(sm::elements<T, sizeof(native) / sizeof(T)>, this->raw());
+            auto e = sm::to_elements<T, N>(this->raw());
             e.at[i] = a;
-            this->put_raw(__builtin_bit_cast(native, e));
+            this->put_raw(sm::from_elements<T, N>(e));
         } else {
             this->v[i] = sm::to_element(a);
         }
@@ -166,34 +165,33 @@ concept LaneValue = Scalar<U> || (__is_class(U) && __is_convertible_to(U, T));
 }  // namespace sm
 
 // Constructors and operators that all widths share. `native` is the clang vector inside.
-#define SM_VEC_COMMON(N)                                                                        \
-    typedef typename storage::vec_lanes<T, N>::native native;                                   \
-    vec() = default;                                                                            \
-    SM_FN static constexpr vec of(native a) {                                                   \
-        vec r;                                                                                  \
-        r.put_raw(a);                                                                           \
-        return r;                                                                               \
-    }                                                                                           \
-    template <sm::Scalar U>                                                                     \
-    SM_FN constexpr vec(U s) {                                                                  \
-        this->put_raw(native(sm::to_element(sm::convert_scalar<T>(s))));                        \
-    }                                                                                           \
-    template <class U>                                                                          \
-        requires(!__is_same(U, T))                                                              \
-    SM_FN constexpr explicit vec(vec<U, N> a) {                                                 \
-        this->put_raw(sm::convert<T, U, N>(a.raw()));                                           \
-    }                                                                                           \
-    template <class U>                                                                          \
-        requires(!__is_same(U, T))                                                              \
-    SM_FN constexpr explicit vec(const packed_vec<U, N>& a) : vec(vec<U, N>(a)) {}              \
-    SM_FN T& operator[](size_t i) { return reinterpret_cast<T*>(this)[i]; }                     \
-    SM_FN constexpr T operator[](size_t i) const {                                              \
-        if (__builtin_is_constant_evaluated()) {                                                \
-            return __builtin_bit_cast(sm::elements<T, sizeof(native) / sizeof(T)>, this->raw()) \
-                .at[i];                                                                         \
-        }                                                                                       \
-        return reinterpret_cast<const T*>(this)[i];                                             \
-    }                                                                                           \
+#define SM_VEC_COMMON(N)                                                           \
+    typedef typename storage::vec_lanes<T, N>::native native;                      \
+    vec() = default;                                                               \
+    SM_FN static constexpr vec of(native a) {                                      \
+        vec r;                                                                     \
+        r.put_raw(a);                                                              \
+        return r;                                                                  \
+    }                                                                              \
+    template <sm::Scalar U>                                                        \
+    SM_FN constexpr vec(U s) {                                                     \
+        this->put_raw(native(sm::to_element(sm::convert_scalar<T>(s))));           \
+    }                                                                              \
+    template <class U>                                                             \
+        requires(!__is_same(U, T))                                                 \
+    SM_FN constexpr explicit vec(vec<U, N> a) {                                    \
+        this->put_raw(sm::convert<T, U, N>(a.raw()));                              \
+    }                                                                              \
+    template <class U>                                                             \
+        requires(!__is_same(U, T))                                                 \
+    SM_FN constexpr explicit vec(const packed_vec<U, N>& a) : vec(vec<U, N>(a)) {} \
+    SM_FN T& operator[](size_t i) { return reinterpret_cast<T*>(this)[i]; }        \
+    SM_FN constexpr T operator[](size_t i) const {                                 \
+        if (__builtin_is_constant_evaluated()) {                                   \
+            return sm::to_elements<T, N>(this->raw()).at[i];                       \
+        }                                                                          \
+        return reinterpret_cast<const T*>(this)[i];                                \
+    }                                                                              \
     SM_VEC_OPERATORS(N)
 
 #define SM_VEC_ARITHMETIC(N, op)                                                           \
