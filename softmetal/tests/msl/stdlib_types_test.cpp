@@ -57,11 +57,10 @@ TEST(StdlibTypes, EveryPairOfVectorsConvertsLikeItsElements) {
 using namespace metal;
 template <typename T> bool same(T a, T b) { return a == b || (a != a && b != b); }
 template <typename To, typename From, int N>
-__attribute__((noinline)) void convert(device uint* wrong, float seed) {
+__attribute__((optnone)) void convert(device uint* wrong, float seed) {
     float values[] = {0.0f, 1.0f, -1.0f, 2.75f, -3.5f, 100.25f, 127.0f, 255.5f, 300.0f, -129.0f,
                       65504.0f, 7e4f, -4e4f, 3e9f, -3e9f, 5e9f, 1e19f, -1e19f, 2e19f, seed,
                       INFINITY, -INFINITY, NAN, 0.499f, 1e-8f};
-    #pragma clang loop unroll(disable)
     for (uint i = 0; i + N <= sizeof(values) / sizeof(float); i++) {
         vec<From, N> from;
         for (int k = 0; k < N; k++) from[k] = From(values[i + k]);
