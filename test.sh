@@ -32,6 +32,17 @@ if [ $all = yes ] && [ "$(uname -s)" = Darwin ]; then
 elif [ $all = yes ]; then
     build asan
     run_tests asan -LE slow
+    if [ "$metal" = ON ]; then
+        # What runs on softmetal here also builds for a Mac.
+        softmetal/tools/link_for_macos.sh build/release/tour-for-macos \
+            build/downloads/metal-cpp/mlx/include/metal_cpp build/downloads softmetal/examples/tour.cpp
+        file build/release/tour-for-macos | tee /dev/stderr | grep -q 'Mach-O 64-bit arm64 executable' ||
+            die "the tour did not link to an arm64 Mach-O executable"
+        build tsan softmetal_objc_test softmetal_exec_test softmetal_api_test
+        for program in softmetal_objc_test softmetal_exec_test softmetal_api_test; do
+            "build/tsan/bin/$program" --gtest_brief=1
+        done
+    fi
     build tsan base_test backend_cpu_test runtime_test
     for program in base_test backend_cpu_test runtime_test; do
         filter='--gtest_filter=*Thread*:*Generate*:*Truncate*'
