@@ -46,7 +46,7 @@ static_assert(sizeof(array<float, 3>) == 12 && sizeof(atomic_uint) == 4 && sizeo
 static_assert(is_same_v<float4, vec<float, 4>> && is_same_v<metal::float4, float4>, "");
 static_assert(is_same_v<size_t, ulong> && is_same_v<uint8_t, uchar> && is_same_v<int64_t, long>, "");
 )";
-    EXPECT_EQ(refusal(text, unchecked()), "");
+    EXPECT_EQ(refusal(text), "");
 }
 
 // Every pair of element types and every width, both in a template and by each spelling of a cast:
@@ -199,11 +199,9 @@ kernel void k(device half* h, device bfloat* b, device int* i) {
     *i = int(*b);
     if (*b > 1.0f && *b <= bfloat(8) && *b != 0) ++*b;
 }
-)",
-                      unchecked()),
+)"),
               "");
-    EXPECT_NE(refusal("#include <metal_stdlib>\nkernel void k(device bfloat* b) { b[0] = 1.0f; }\n",
-                      unchecked())
+    EXPECT_NE(refusal("#include <metal_stdlib>\nkernel void k(device bfloat* b) { b[0] = 1.0f; }\n")
                   .find("float"),
               std::string::npos);
 }
@@ -280,8 +278,7 @@ kernel void writes(device float* out) {
     for (int i = 0; i < 16; ++i) EXPECT_EQ(out[i], want[i]) << i;
 
     const auto twice = refusal(
-        "#include <metal_stdlib>\nkernel void k(device float4* a) { a->xx = float2(1, 2); }\n",
-        unchecked());
+        "#include <metal_stdlib>\nkernel void k(device float4* a) { a->xx = float2(1, 2); }\n");
     EXPECT_NE(twice.find("twice"), std::string::npos) << twice;
 }
 
@@ -333,8 +330,7 @@ kernel void k(device float4* out, device packed_half4* p, constant int& n) {
     eight[n] += half(one[0]);
     out[2] = float(eight[0]);
 }
-)",
-                      unchecked()),
+)"),
               "");
 }
 
@@ -371,8 +367,7 @@ static_assert(index_sequence<1, 2, 3>::size() == 3 && is_same_v<make_index_seque
 constexpr constant array<int, 3> list = {1, 2, 3};
 static_assert(list.size() == 3 && list[2] == 3, "");
 static_assert(M_PI_F == 0x1.921fb6p+1f && M_PI_H == half(3.140625) && M_E_F > 2.7f && CHAR_BIT == 8, "");
-)",
-                      unchecked()),
+)"),
               "");
 }
 

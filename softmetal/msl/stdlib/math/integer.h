@@ -86,6 +86,30 @@ SM_FN T saturated(wide_int<T> x) {
     return static_cast<T>(x);
 }
 
+// clang's own functions take what is shorter than an int as an int.
+template <class T>
+SM_FN T add_saturated(T a, T b) {
+    if constexpr (sizeof(T) < 4)
+        return saturated<T>(wide_int<T>(a) + wide_int<T>(b));
+    else
+        return __builtin_elementwise_add_sat(a, b);
+}
+template <class T>
+SM_FN T subtract_saturated(T a, T b) {
+    // Of unsigned ones as int, where the difference may be negative.
+    if constexpr (sizeof(T) < 4) {
+        int difference = static_cast<int>(a) - static_cast<int>(b);
+        int low = numeric_limits<T>::min(), high = numeric_limits<T>::max();
+        return static_cast<T>(difference < low ? low : difference > high ? high : difference);
+    } else {
+        return __builtin_elementwise_sub_sat(a, b);
+    }
+}
+SM_FN unsigned char reversed(unsigned char x) { return __builtin_bitreverse8(x); }
+SM_FN unsigned short reversed(unsigned short x) { return __builtin_bitreverse16(x); }
+SM_FN unsigned reversed(unsigned x) { return __builtin_bitreverse32(x); }
+SM_FN unsigned long reversed(unsigned long x) { return __builtin_bitreverse64(x); }
+
 }  // namespace sm
 
 #define SM_INT_1(name, expression)                            \
@@ -116,10 +140,10 @@ SM_FN T saturated(wide_int<T> x) {
 SM_INT_1(clz, __builtin_clzg(u, kBits))
 SM_INT_1(ctz, __builtin_ctzg(u, kBits))
 SM_INT_1(popcount, __builtin_popcountg(u))
-SM_INT_1(reverse_bits, __builtin_elementwise_bitreverse(a))
+SM_INT_1(reverse_bits, sm::reversed(u))
 
-SM_INT_2(addsat, __builtin_elementwise_add_sat(a, b))
-SM_INT_2(subsat, __builtin_elementwise_sub_sat(a, b))
+SM_INT_2(addsat, sm::add_saturated(a, b))
+SM_INT_2(subsat, sm::subtract_saturated(a, b))
 // Half of the sum, without losing its carry; rhadd rounds up.
 SM_INT_2(hadd, (a & b) + ((a ^ b) >> 1))
 SM_INT_2(rhadd, (a | b) - ((a ^ b) >> 1))

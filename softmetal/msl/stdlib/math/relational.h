@@ -114,9 +114,8 @@ SM_FN sm::value2<A, B> select(A a, B b, C c) {
         return c ? V(b) : V(a);
     } else {
         typedef sm::with_element_t<C, sm::element_of_t<V>> R;
-        typedef sm::signed_bits<sm::element_t<sm::element_of_t<V>>> Bits;
-        typedef sm::ext<Bits, sm::shape<R>::lanes> Mask;
-        Mask yes = __builtin_convertvector(sm::bool_like<C>(c).raw(), Mask) != 0;
+        typedef sm::ext<sm::signed_bits<sm::element_of_t<V>>, sm::shape<R>::lanes> Mask;
+        auto yes = __builtin_convertvector(sm::bool_like<C>(c).raw(), Mask) != 0;
         auto x = R(V(a)), y = R(V(b));
         return R::of(yes ? y.raw() : x.raw());
     }
