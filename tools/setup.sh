@@ -3,7 +3,7 @@
 
 DEBIAN_PACKAGES=(clang-19 libclang-rt-19-dev clang-format-19 cmake ninja-build python3
     libfmt-dev nlohmann-json3-dev libcli11-dev libgtest-dev libgmock-dev xz-utils
-    llvm-19-dev lld-19 libblocksruntime-dev python3-pip file)
+    llvm-19-dev lld-19 python3-pip file)
 BREW_PACKAGES=(cmake ninja fmt nlohmann-json cli11 googletest xz)
 
 die() {

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <Block.h>
+
 #include <Foundation/Foundation.hpp>
 #include <string>
 #include <thread>
@@ -205,6 +207,100 @@ TEST(Block, KeepsWhatItCaptured) {
     EXPECT_EQ(text.use_count(), 2);
     copy = {};
     EXPECT_EQ(text.use_count(), 1);
+}
+
+TEST(Block, OwnsTheBlocksItCaptures) {
+    const auto text = std::make_shared<std::string>("abc");
+    void (^outer)(void) = nullptr;
+    int calls = 0;
+    int* count = &calls;
+    {
+        const std::shared_ptr<std::string> captured = text;
+        void (^const inner)(void) = ^{
+          *count += static_cast<int>(captured->size());
+        };
+        outer = Block_copy(^{
+          inner();
+          inner();
+        });
+    }
+    outer();
+    EXPECT_EQ(calls, 6);
+    EXPECT_EQ(text.use_count(), 2);
+    Block_release(outer);
+    EXPECT_EQ(text.use_count(), 1);
+}
+
+TEST(Block, SharesAVariableWithItsFrame) {
+    __block int shared = 1;
+    void (^const twice)(void) = ^{
+      shared *= 2;
+    };
+    twice();
+    EXPECT_EQ(shared, 2);
+    void (^const kept)(void) = Block_copy(twice);  // the variable moves to the heap
+    kept();
+    twice();
+    shared += 1;
+    kept();
+    EXPECT_EQ(shared, 18);
+    Block_release(kept);
+    EXPECT_EQ(shared, 18);
+}
+
+TEST(Block, KeepsASharedVariableBeyondItsFrame) {
+    int (^next)(void) = nullptr;
+    {
+        __block int count = 10;
+        next = Block_copy(^{
+          return ++count;
+        });
+    }
+    EXPECT_EQ(next(), 11);
+    int (^const again)(void) = Block_copy(next);
+    EXPECT_EQ(again, next);
+    Block_release(next);
+    EXPECT_EQ(again(), 12);
+    Block_release(again);
+}
+
+TEST(Block, WithoutCapturesNeverMoves) {
+    int (^const global)(void) = ^{
+      return 5;
+    };
+    int (^const copy)(void) = Block_copy(global);
+    EXPECT_EQ(copy, global);
+    Block_release(copy);
+    Block_release(copy);
+    EXPECT_EQ(global(), 5);
+}
+
+TEST(Block, HoldsAVariableOfBlockType) {
+    __block int (^step)(int) = nullptr;
+    int (^const added)(int) = Block_copy(^(int x) {
+      return x + 3;
+    });
+    step = added;
+    int (^const user)(int) = Block_copy(^(int x) {
+      return step(x);
+    });
+    EXPECT_EQ(user(1), 4);
+    Block_release(user);
+    EXPECT_EQ(step(1), 4);  // not released with the block that used it
+    Block_release(added);
+}
+
+TEST(Block, IsCalledAndReleasedOnAnotherThread) {
+    for (int i = 0; i < 100; ++i) {
+        __block const std::shared_ptr<int> value = std::make_shared<int>(i);
+        softmetal::objc::Block<int()> block(^{
+          return *value;
+        });
+        std::thread([block = std::move(block), i]() mutable {
+            EXPECT_EQ(block(), i);
+            block = {};
+        }).join();
+    }
 }
 
 }  // namespace
