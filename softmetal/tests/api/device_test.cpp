@@ -30,6 +30,18 @@ TEST_F(Device, IsListedForAnObserverToo) {
 
 TEST_F(Device, HasAName) { EXPECT_NE(text(device->name()), ""); }
 
+TEST_F(Device, KnowsMetalsNames) {
+    for (const NS::String* name :
+         {MTL::BinaryArchiveDomain, MTL::IOErrorDomain, MTL::TensorDomain, MTL::CounterErrorDomain,
+          MTL::LogStateErrorDomain, MTL::CommandBufferEncoderInfoErrorKey,
+          MTL::DeviceWasAddedNotification, MTL::DeviceRemovalRequestedNotification,
+          MTL::DeviceWasRemovedNotification, MTL::CommonCounterTimestamp,
+          MTL::CommonCounterComputeKernelInvocations, MTL::CommonCounterSetStatistic}) {
+        ASSERT_NE(name, nullptr);
+        EXPECT_NE(text(name), "");
+    }
+}
+
 TEST_F(Device, NamesItsArchitecture) {
     EXPECT_THAT(text(device->architecture()->name()), testing::ContainsRegex("_g[0-9]+[a-z]$"));
 }
