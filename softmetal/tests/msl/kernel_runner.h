@@ -66,6 +66,7 @@ class Program {
     const CompiledUnit& unit() const { return unit_; }
     const sm_module& table() const { return module_->table(); }
     const exec::Module& module() const { return *module_; }
+    std::shared_ptr<const exec::Module> shared() const { return module_; }
     explicit operator bool() const { return module_ != nullptr; }
 
     // Specialises the program anew, the checked module where there is one.

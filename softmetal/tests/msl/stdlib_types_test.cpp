@@ -44,6 +44,8 @@ struct Padded { float3 a; float b; };
 static_assert(sizeof(Padded) == 32, "");
 static_assert(sizeof(array<float, 3>) == 12 && sizeof(atomic_uint) == 4 && sizeof(atomic<ulong>) == 8, "");
 static_assert(is_same_v<float4, vec<float, 4>> && is_same_v<metal::float4, float4>, "");
+static_assert(is_same_v<simd::float4, float4> && is_same_v<vector_uint2, uint2> && is_same_v<simd_float3x3, float3x3>, "");
+static_assert(is_same_v<simd_half3, half3> && is_same_v<matrix_float4x4, simd::float4x4>, "");
 static_assert(is_same_v<size_t, ulong> && is_same_v<uint8_t, uchar> && is_same_v<int64_t, long>, "");
 )";
     EXPECT_EQ(refusal(text), "");

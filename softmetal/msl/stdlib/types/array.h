@@ -1,4 +1,4 @@
-// metal::array, as_type, and the pieces of <utility> that kernels use.
+// metal::array and as_type.
 #pragma once
 
 namespace metal {
@@ -29,27 +29,6 @@ struct array {
 };
 template <class T, class... U>
 array(T, U...) -> array<T, 1 + sizeof...(U)>;
-template <size_t I, class T, size_t N>
-SM_FN constexpr T& get(array<T, N>& a) {
-    return a.__elems[I];
-}
-template <size_t I, class T, size_t N>
-SM_FN constexpr const T& get(const array<T, N>& a) {
-    return a.__elems[I];
-}
-
-template <class A, class B>
-struct pair {
-    A first;
-    B second;
-};
-template <class A, class B>
-pair(A, B) -> pair<A, B>;
-template <class A, class B>
-SM_FN constexpr pair<A, B> make_pair(A a, B b) {
-    return {a, b};
-}
-
 }  // namespace metal
 
 namespace metal::sm {

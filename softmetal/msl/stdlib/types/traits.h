@@ -98,29 +98,6 @@ using remove_addrspace_t = __remove_cv(T);
 
 template <class T>
 __add_rvalue_reference(T) declval() noexcept;
-template <class T>
-SM_FN constexpr __remove_reference_t(T)&& move(T&& a) noexcept {
-    return static_cast<__remove_reference_t(T)&&>(a);
-}
-template <class T>
-SM_FN constexpr T&& forward(__remove_reference_t(T)& a) noexcept {
-    return static_cast<T&&>(a);
-}
-template <class T>
-SM_FN constexpr T&& forward(__remove_reference_t(T)&& a) noexcept {
-    return static_cast<T&&>(a);
-}
-template <class T>
-SM_FN constexpr T* addressof(T& a) noexcept {
-    return __builtin_addressof(a);
-}
-template <class T>
-SM_FN constexpr void swap(T& a, T& b) {
-    T old = a;
-    a = b;
-    b = old;
-}
-
 template <class F, class... A>
 struct invoke_result {
     typedef decltype(declval<F>()(declval<A>()...)) type;
