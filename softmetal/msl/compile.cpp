@@ -50,6 +50,55 @@ std::string only_the_users(std::string_view text, const std::vector<std::string>
     return out;
 }
 
+// What preprocessing leaves unexpanded: the argument of `#pragma unroll N` and `#pragma clang
+// loop`. Those of the preprocessed text that may hold a macro, as [begin, end) of the argument.
+std::vector<std::pair<size_t, size_t>> pragma_arguments(std::string_view text) {
+    std::vector<std::pair<size_t, size_t>> out;
+    for (const auto& pragma : tokenize(text).pragmas) {
+        size_t at = std::string_view::npos;
+        for (const std::string_view word :
+             {"unroll", "unroll_count", "vectorize_width", "interleave_count"})
+            if (const size_t found = pragma.text.rfind(word); found != std::string_view::npos)
+                at = std::max(at == std::string_view::npos ? 0 : at, found + word.size());
+        if (at == std::string_view::npos) continue;
+        const auto argument = pragma.text.substr(at);
+        const auto words = tokenize(argument);
+        const bool may_expand =
+            std::any_of(words.tokens.begin(), words.tokens.end(), [](const Token& token) {
+                return token.is_word() && !token.is("full") && !token.is("enable") &&
+                       !token.is("disable");
+            });
+        const auto begin = static_cast<size_t>(argument.data() - text.data());
+        if (may_expand) out.emplace_back(begin, begin + argument.size());
+    }
+    return out;
+}
+
+// Expands them in a second run, which sees the macros as they are at the end of the source.
+Result<std::string> expand_pragmas(const Toolchain& tools, const fs::path& path,
+                                   const fs::path& folder, std::string text,
+                                   const CompileOptions& options) {
+    constexpr std::string_view kMark = "softmetal_pragma_argument";
+    const auto arguments = pragma_arguments(text);
+    if (arguments.empty()) return text;
+    auto source = SOFTMETAL_TRY(read_file(path));
+    for (const auto& [begin, end] : arguments)
+        source += "\n" + std::string(kMark) + text.substr(begin, end - begin) + "\n";
+    SOFTMETAL_TRY(write_file(path, source));
+    auto process = SOFTMETAL_TRY(Process::start(tools.preprocess(path, folder, options)));
+    const auto output = process.wait().out;
+    std::string out;
+    size_t at = 0, mark = 0;
+    for (const auto& [begin, end] : arguments) {
+        mark = output.find(kMark, mark);
+        if (mark == std::string::npos) return text;
+        mark += kMark.size();
+        out += text.substr(at, begin - at) + output.substr(mark, output.find('\n', mark) - mark);
+        at = end;
+    }
+    return out + text.substr(at);
+}
+
 Result<std::string> preprocess(const Toolchain& tools, const TemporaryFolder& temporary,
                                std::string_view source, const std::string& name,
                                const fs::path& folder, const CompileOptions& options) {
@@ -63,7 +112,7 @@ Result<std::string> preprocess(const Toolchain& tools, const TemporaryFolder& te
         return fail(Log(source, name, tools.library()).rewrite(output.error, ""));
     const auto own = std::vector<std::string>{temporary.path().string(), tools.stubs.string(),
                                               tools.library().string()};
-    return only_the_users(output.out, own);
+    return expand_pragmas(tools, path, folder, only_the_users(output.out, own), options);
 }
 
 // One clang at work on the translated source.

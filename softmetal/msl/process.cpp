@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -108,11 +107,22 @@ TemporaryFolder::~TemporaryFolder() {
 }
 
 Result<std::string> read_file(const std::filesystem::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return fail("cannot read '" + path.string() + "': " + reason(errno));
-    std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    if (file.bad()) return fail("cannot read '" + path.string() + "'");
-    return bytes;
+    const auto fault = [&](int error) {
+        return fail("cannot read '" + path.string() + "': " + reason(error));
+    };
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return fault(errno);
+    std::string bytes;
+    std::array<char, 65536> block;
+    while (true) {
+        const ssize_t n = read(file, block.data(), block.size());
+        if (n > 0) bytes.append(block.data(), static_cast<size_t>(n));
+        if (n > 0 || (n < 0 && errno == EINTR)) continue;
+        const int error = errno;
+        close(file);
+        if (n < 0) return fault(error);
+        return bytes;
+    }
 }
 
 Result<> write_file(const std::filesystem::path& path, std::string_view bytes) {

@@ -277,6 +277,10 @@ class Translator {
             std::vector<Diagnostic> ignored;  // said of the template already
             references_to_pointers(
                 read_parameters(tokens_, {id_end + 1, tokens_.partner[id_end]}, "", ignored));
+        } else {
+            // A type with a name of its own does not follow that change. The table instantiates
+            // too.
+            edits_.blank(tokens_.offset(begin), tokens_.end_offset(next - 1));
         }
         claim_name(out.host_name, name_at);
         module_.instances.push_back(std::move(out));

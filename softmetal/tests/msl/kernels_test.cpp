@@ -116,6 +116,26 @@ template [[host_name("large")]] kernel void f<true>(device int*);
               4000u);
 }
 
+TEST(Kernels, ExpandMacrosInPragmas) {
+    Program program(R"msl(
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define TIMES 4
+template <int N> kernel void f(device int* x [[buffer(0)]]) {
+    #pragma unroll (MIN(N/2, 4*TIMES))
+    for (int i = 0; i < N; ++i) x[i] += 1;
+    #pragma unroll TIMES
+    for (int i = 0; i < N; ++i) x[i] += 1;
+    _Pragma("clang loop unroll(full)") for (int i = 0; i < N; ++i) x[i] += 1;
+}
+typedef void(f_t)(device int*);
+template [[host_name("f8")]] kernel f_t f<8>;
+)msl");
+    ASSERT_TRUE(program);
+    std::vector<int> x(8);
+    program.run("f8", {1}, {1}, {bytes_of(x)});
+    for (const int value : x) EXPECT_EQ(value, 3);
+}
+
 TEST(Kernels, FollowFunctionConstants) {
     Program program(R"(
 constant int scale [[function_constant(0)]];
