@@ -19,6 +19,7 @@
 #include "softmetal/msl/stdlib/types/array.h"
 #include "softmetal/msl/stdlib/types/shape.h"
 #include "softmetal/msl/stdlib/uniform.h"
+#include "softmetal/msl/stdlib/runtime.h"
 #include "softmetal/msl/stdlib/math/lane_math.h"
 #include "softmetal/msl/stdlib/math/core_float.h"
 #include "softmetal/msl/stdlib/math/core_double.h"

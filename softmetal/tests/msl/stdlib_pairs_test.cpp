@@ -88,6 +88,50 @@ using namespace metal;
     }
 }
 
+// The same of 16-bit formats, rounded once from the float result.
+template <class Format>
+void check_pairs(const std::string& type) {
+    std::string text = "#include <metal_stdlib>\nusing namespace metal;\ntypedef " + type + R"( T;
+typedef vec<T, 4> V;
+#define K(name)                                                                                    \
+    kernel void name##_1(device const T* x, device const T* y, device T* out,                      \
+                         uint i [[thread_position_in_grid]]) {                                     \
+        out[i] = metal::name(x[i], y[i]);                                                          \
+    }                                                                                              \
+    kernel void name##_4(device const V* x, device const V* y, device V* out,                      \
+                         uint i [[thread_position_in_grid]]) {                                     \
+        out[i] = metal::name(x[i], y[i]);                                                          \
+    }
+)";
+    for (const auto& f : kBinary) text += "K(" + std::string(f.name) + ")\n";
+    Program program(text, unchecked());
+    ASSERT_TRUE(program);
+    constexpr uint32_t kCount = 32768;
+    std::vector<uint16_t> x(kCount), y(kCount), one(kCount), four(kCount);
+    std::mt19937 random(21);
+    for (uint32_t i = 0; i < kCount; ++i) {
+        x[i] = static_cast<uint16_t>(random());
+        y[i] = static_cast<uint16_t>(i % 8 == 0 ? x[i] ^ (random() & 1) : random());
+    }
+    for (const auto& f : kBinary) {
+        const std::string name = f.name;
+        if (name == "nextafter") continue;  // has a test of its own
+        program.run(name + "_1", kCount, 1024, {x.data(), y.data(), one.data()});
+        program.run(name + "_4", kCount / 4, 1024, {x.data(), y.data(), four.data()});
+        for (uint32_t i = 0; i < kCount; ++i) {
+            const double a = Format::value(x[i]), b = Format::value(y[i]);
+            const double got = Format::value(one[i]), want = f.reference(a, b);
+            ASSERT_LE(small_error<Format>(one[i], want), f.bound == 0 ? 0.5 : 0.51)
+                << name << "(" << a << ", " << b << ") is " << got << " and not " << want;
+            ASSERT_TRUE(one[i] == four[i] ||
+                        (std::isnan(got) && std::isnan(Format::value(four[i]))))
+                << name << "(" << a << ", " << b << ") is " << got << " alone";
+        }
+    }
+}
+TEST(StdlibMath, FunctionsOfTwoHalfsAreRoundedOnce) { check_pairs<Half>("half"); }
+TEST(StdlibMath, FunctionsOfTwoBfloatsAreRoundedOnce) { check_pairs<Bfloat>("bfloat"); }
+
 template <class T>
 T next_random(std::mt19937& random);
 template <>

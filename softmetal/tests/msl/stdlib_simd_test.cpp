@@ -259,7 +259,8 @@ TEST(StdlibSimd, MovementsReadTheLaneTheyName) {
     for (const std::string type : {"uint", "half4", "packed_char3", "long2", "bool", "bfloat"}) {
         for (const std::string group : {"simd", "quad"}) {
             body += "#undef W\n#define W " + std::string(group == "simd" ? "32" : "4") + "\n";
-            body += "KERNEL(" + group + "_" + type + ", uint, uint) { RETURNED out += 12 * i;\n";
+            body +=
+                "KERNEL(move_" + group + "_" + type + ", uint, uint) { RETURNED out += 12 * i;\n";
             // Values that fit every type and tell lanes apart; bools only tell even from odd.
             body += "    auto x = (" + type + ")(" + (type == "bool" ? "lane & 1" : "lane + 1") +
                     "), y = (" + type + ")(" + (type == "bool" ? "!(lane & 1)" : "lane + 65") +
@@ -277,7 +278,7 @@ TEST(StdlibSimd, MovementsReadTheLaneTheyName) {
     for (const std::string type : {"uint", "half4", "packed_char3", "long2", "bool", "bfloat"}) {
         for (const uint32_t width : {32u, 4u}) {
             check<uint32_t>(
-                program, (width == 32 ? "simd_" : "quad_") + type, width, {}, 12,
+                program, (width == 32 ? "move_simd_" : "move_quad_") + type, width, {}, 12,
                 [&](const Lanes& lanes, uint32_t lane, const uint32_t*, const uint32_t* out) {
                     const int w = static_cast<int>(width), l = static_cast<int>(lane);
                     // The lane read, and whether its filling is.

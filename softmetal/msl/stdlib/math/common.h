@@ -5,6 +5,7 @@ namespace metal {
 
 // ---- Minimum and maximum. A NaN gives way to a number.
 
+// Halfs are compared as integers: clang's builtin for them is a call (runtime.h).
 #define SM_EXTREME_2(name, builtin, before)                                               \
     template <class A, class B>                                                           \
     SM_FN constexpr sm::value2<A, B> name(A x, B y) {                                     \
@@ -12,7 +13,12 @@ namespace metal {
         if constexpr (sm::shape<V>::lanes == 0) {                                         \
             if (__builtin_is_constant_evaluated()) return V(y) before V(x) ? V(y) : V(x); \
         }                                                                                 \
-        if constexpr (sm::is_float_shape<V>) {                                            \
+        if constexpr (__is_same(sm::element_of_t<V>, half)) {                             \
+            auto p = sm::to_float<V>(x), q = sm::to_float<V>(y);                          \
+            auto first = sm::ordered_bits(p) before sm::ordered_bits(q);                  \
+            auto number = sm::pick(sm::is_nan_by_bits(p), q, sm::pick(first, p, q));      \
+            return sm::from_float<V>(sm::pick(sm::is_nan_by_bits(q), p, number));         \
+        } else if constexpr (sm::is_float_shape<V>) {                                     \
             return sm::from_float<V>(builtin(sm::to_float<V>(x), sm::to_float<V>(y)));    \
         } else {                                                                          \
             return sm::from_native<V>(builtin(sm::native_of(V(x)), sm::native_of(V(y)))); \

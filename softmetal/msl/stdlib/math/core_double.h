@@ -227,7 +227,7 @@ SM_FN F power_of_magnitude(F x, F y) {
     F edge = pick(a == 0.0f, F(-__builtin_inff()), F(__builtin_inff()));
     l = pick(widened(pick(usual, F(1.0f), F(0.0f))) != 0.0, l, widened(edge));
     D t = l * widened(y);
-    t = __builtin_elementwise_min(__builtin_elementwise_max(t, D(-160.0)), D(140.0));
+    t = into_range(t, D(-160.0), D(140.0));
     return narrowed(exp_double(t));
 }
 // As C's pow: 1 for y = 0 and for x = 1 whatever the other is, NaN included.

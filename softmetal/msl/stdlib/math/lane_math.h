@@ -95,6 +95,17 @@ SM_FN To bits_as(auto v) {
     return __builtin_bit_cast(To, v);
 }
 
+// A float as an integer that orders like it, -0 before 0.
+template <class F>
+SM_FN integer_like<F> ordered_bits(F a) {
+    auto bits = bits_as<integer_like<F>>(a);
+    return bits ^ ((bits >> 31) & 0x7fffffff);
+}
+template <class F>
+SM_FN auto is_nan_by_bits(F a) {
+    return (bits_as<integer_like<F>>(a) & 0x7fffffff) > 0x7f800000;
+}
+
 SM_FN double widened(float a) { return a; }
 SM_FN float narrowed(double a) { return static_cast<float>(a); }
 SM_FN int to_integer(float a) { return static_cast<int>(a); }
