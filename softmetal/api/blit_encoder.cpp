@@ -13,6 +13,7 @@ bool BlitEncoder::covers(const char* call, Buffer* used, uint64_t offset, uint64
         misuse(fmt::format("{}: a buffer is nil", call));
         return false;
     }
+    if (!is_of_this_device(call, used->device.get())) return false;
     const uint64_t length = used->length();
     if (offset <= length && bytes <= length - offset) return true;
     misuse(fmt::format("{}: {} bytes from offset {} on do not fit {}, which has {} bytes", call,

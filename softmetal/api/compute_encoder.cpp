@@ -47,6 +47,7 @@ void ComputeEncoder::set_pipeline(ComputePipeline* pipeline) {
     if (!is_open("setComputePipelineState")) return;
     if (pipeline == nullptr) return misuse("setComputePipelineState: the pipeline is nil");
     if (pipeline_.get() == pipeline) return;
+    if (!is_of_this_device("setComputePipelineState", pipeline->device.get())) return;
     const auto entry = pipeline->code->entry(is_checked());
     if (!entry) return misuse(entry.error());
     entry_ = *entry;
@@ -75,6 +76,7 @@ void ComputeEncoder::unbind(NS::UInteger index) {
 void ComputeEncoder::set_buffer(Buffer* used, NS::UInteger offset, NS::UInteger index) {
     if (!is_open("setBuffer") || !is_index("setBuffer", index, SM_MAX_BUFFERS)) return;
     if (used == nullptr) return unbind(index);
+    if (!is_of_this_device("setBuffer", used->device.get())) return;
     if (offset > used->length() && is_checked()) {
         misuse(fmt::format(
             "setBuffer: offset {} at index {} is past the end of {}, which has {} bytes", offset,
@@ -186,6 +188,7 @@ void ComputeEncoder::dispatch(const char* call, DispatchRequest request,
     request.code = pipeline_->code.get();
     request.pipeline_max_threads = pipeline_->max_threads;
     request.static_threadgroup_bytes = pipeline_->static_threadgroup_bytes;
+    request.is_multiple_of_width = pipeline_->is_multiple_of_width;
     if (!is_sound(call, request)) return;
     if (!indirect && request.grid.is_empty()) return;  // nothing to do
 

@@ -85,6 +85,13 @@ std::vector<std::string> find_binding_faults(const DispatchRequest& request) {
             fmt::format("kernel '{}': the grid is {} {}, and none of its parts may be 0", kernel,
                         text(request.grid), request.in_threads ? "threads" : "threadgroups"));
     }
+    const auto& threads = request.threads_per_threadgroup;
+    if (request.is_multiple_of_width && volume(threads) % SM_SIMD_WIDTH != 0) {
+        faults.push_back(fmt::format(
+            "kernel '{}': {} threads per threadgroup are {}, and the pipeline was made with "
+            "threadGroupSizeIsMultipleOfThreadExecutionWidth; the width is {}",
+            kernel, text(threads), volume(threads), +SM_SIMD_WIDTH));
+    }
     for (const auto* argument : request.code->arguments()) {
         if (argument->kind == SM_ARGUMENT_THREADGROUP) {
             if (request.threadgroup_bytes[argument->index] != 0) continue;

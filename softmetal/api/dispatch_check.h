@@ -41,6 +41,7 @@ struct DispatchRequest {
     std::span<const BoundBuffer, SM_MAX_BUFFERS> buffers;
     std::span<const uint64_t, SM_MAX_THREADGROUP> threadgroup_bytes;
     uint64_t static_threadgroup_bytes = 0;
+    bool is_multiple_of_width = false;  // the pipeline promises whole SIMD groups
 };
 
 // What would endanger the executor: asked for with checks off too.

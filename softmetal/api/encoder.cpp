@@ -32,6 +32,12 @@ bool Encoder::is_open(const char* call) {
     return false;
 }
 
+bool Encoder::is_of_this_device(const char* call, const Device* maker) {
+    if (maker == buffer->queue->device.get()) return true;
+    misuse(fmt::format("{}: the argument belongs to another device", call));
+    return false;
+}
+
 void Encoder::misuse(std::string what) { buffer->misuse(fmt::format("{}: {}", described(), what)); }
 
 std::string Encoder::described() const {

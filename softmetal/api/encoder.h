@@ -20,6 +20,8 @@ struct Encoder : objc::Object {
 
     // False, and misuse, when the encoder has ended.
     bool is_open(const char* call);
+    // False, and misuse, for what another device made.
+    bool is_of_this_device(const char* call, const Device* maker);
     bool is_checked() const { return buffer->recording.checked; }
     void misuse(std::string what);
     void end_encoding();

@@ -83,23 +83,17 @@ void in_background(Library* library, FunctionHandler handler, Make make) {
         });
 }
 
-// All constants of the function's unit; required are those that this function's arguments depend
-// on.
 objc::Object* function_constants_dictionary(Function* function) {
     auto dictionary = objc::make<objc::Dictionary>();
     const auto module = function->unit->module(false);
-    if (!module) return objc::autoreleased(std::move(dictionary));
-    const auto& table = (*module)->table();
-    const auto* kernel = (*module)->find(function->name);
-    for (const auto& constant : std::span(table.function_constants, table.n_function_constants)) {
+    const auto* kernel = module ? (*module)->find(function->name) : nullptr;
+    if (kernel == nullptr) return objc::autoreleased(std::move(dictionary));
+    for (const auto& [constant, is_required] : function->unit->constants_of(*kernel)) {
         auto described = objc::make<FunctionConstant>();
-        described->name = objc::make_string(constant.name);
-        described->type = static_cast<MTL::DataType>(constant.type);
-        described->index = constant.index;
-        for (const auto& argument : std::span(kernel->arguments, kernel->n_arguments)) {
-            described->is_required |= argument.function_constant != nullptr &&
-                                      std::string_view(argument.function_constant) == constant.name;
-        }
+        described->name = objc::make_string(constant->name);
+        described->type = static_cast<MTL::DataType>(constant->type);
+        described->index = constant->index;
+        described->is_required = is_required;
         dictionary->set(described->name.get(), described.get());
     }
     return objc::autoreleased(std::move(dictionary));

@@ -7,8 +7,19 @@
 namespace softmetal::api {
 namespace {
 
-std::span<const sm_function_constant> constants_of(const exec::Module& module) {
-    return {module.table().function_constants, module.table().n_function_constants};
+// A declaration in a namespace is named with it, an attribute as the source has it.
+bool is_called(const sm_function_constant& constant, std::string_view name) {
+    const auto full = std::string_view(constant.name);
+    return full == name || (full.ends_with(name) && full.size() > name.size() + 2 &&
+                            full.substr(full.size() - name.size() - 2, 2) == "::");
+}
+
+const sm_function_constant* declared(const exec::Module& module, std::string_view name) {
+    const auto& table = module.table();
+    const auto all = std::span(table.function_constants, table.n_function_constants);
+    const auto found =
+        std::ranges::find_if(all, [&](const auto& constant) { return is_called(constant, name); });
+    return found == all.end() ? nullptr : &*found;
 }
 
 const exec::ConstantValue* value_of(const sm_function_constant& constant,
@@ -41,6 +52,34 @@ Unit::ModuleResult Unit::module(bool checked) const {
     return module;
 }
 
+std::vector<Unit::Constant> Unit::constants_of(const sm_kernel& kernel) const {
+    std::vector<Constant> constants;
+    const auto plain = module(false);
+    if (!plain || (*plain)->table().n_function_constants == 0) return constants;
+    const auto add = [&](std::string_view name, bool is_required) {
+        const auto* constant = declared(**plain, name);
+        if (constant == nullptr) return;
+        const auto known = std::ranges::find(constants, constant, &Constant::declared);
+        if (known == constants.end()) {
+            constants.push_back({.declared = constant, .is_required = is_required});
+        } else {
+            known->is_required |= is_required;
+        }
+    };
+    if (!compiled_.checked.empty()) {
+        if (const auto checked = module(true)) {
+            for (const auto& use : (*checked)->constant_uses(*(*checked)->find(kernel.name))) {
+                add(use.name, use.is_read && !use.is_tested);
+            }
+        }
+    }
+    // Those that arguments depend on decide before any code of the kernel runs.
+    for (const auto& argument : std::span(kernel.arguments, kernel.n_arguments)) {
+        if (argument.function_constant != nullptr) add(argument.function_constant, true);
+    }
+    return constants;
+}
+
 Result<std::shared_ptr<KernelCode>> KernelCode::make(std::shared_ptr<const Unit> unit,
                                                      std::string_view kernel,
                                                      std::vector<exec::ConstantValue> constants) {
@@ -54,20 +93,17 @@ Result<std::shared_ptr<KernelCode>> KernelCode::make(std::shared_ptr<const Unit>
     code->constants_ = std::move(constants);
 
     const auto& found = *code->plain_.kernel;
+    for (const auto& [constant, is_required] : code->unit_->constants_of(found)) {
+        if (!is_required || value_of(*constant, code->constants_) != nullptr) continue;
+        return fail("function '" + code->name_ + "' depends on function constant '" +
+                    constant->name + "' (index " + std::to_string(constant->index) +
+                    "), which has no value");
+    }
     for (const auto& argument : std::span(found.arguments, found.n_arguments)) {
         if (argument.function_constant != nullptr) {
-            const auto known = constants_of(*code->plain_.module);
-            const auto constant = std::ranges::find_if(known, [&](const auto& candidate) {
-                return std::string_view(candidate.name) == argument.function_constant;
-            });
-            const auto* value =
-                constant == known.end() ? nullptr : value_of(*constant, code->constants_);
-            if (value == nullptr) {
-                return fail("function '" + code->name_ + "': function constant '" +
-                            argument.function_constant + "' has no value, and argument '" +
-                            argument.name + "' depends on it");
-            }
-            if (!is_true(*value)) continue;
+            const auto* constant = declared(*code->plain_.module, argument.function_constant);
+            const auto* value = constant ? value_of(*constant, code->constants_) : nullptr;
+            if (value == nullptr || !is_true(*value)) continue;
         }
         code->arguments_.push_back(&argument);
     }

@@ -22,6 +22,15 @@ class Unit {
     ModuleResult module(bool checked) const;
     ModuleResult load(bool checked, const std::vector<exec::ConstantValue>& constants) const;
 
+    // A function constant that a kernel depends on.
+    struct Constant {
+        const sm_function_constant* declared = nullptr;
+        bool is_required = false;  // the kernel does not ask whether it has a value
+    };
+    // Only checked code says which these are; a unit without it counts the constants that decide
+    // about the kernel's arguments.
+    std::vector<Constant> constants_of(const sm_kernel& kernel) const;
+
   private:
     const msl::CompiledUnit compiled_;
     mutable Mutex mutex_;

@@ -108,6 +108,14 @@ struct sm_function_constant {
     sm_u32 bytes;
 };
 
+// Checked modules also export `softmetal_constant_uses`: which function constants a kernel depends
+// on. The row with a null entry ends the list.
+struct sm_constant_use {
+    sm_entry entry;
+    const char* name;
+    sm_u32 is_tested;  // 0: reads the value; 1: asks is_function_constant_defined
+};
+
 // One `threadgroup T name[n];` in a kernel body, in one instance of the kernel. `function` is the
 // text of __PRETTY_FUNCTION__, which ties it to the sm_query of the kernel it stands in.
 struct sm_threadgroup_variable {

@@ -79,6 +79,7 @@ std::vector<Module::Segment> segments_of(void* handle) {
 struct Module::Loaded {
     void* handle = nullptr;
     const sm_module* table = nullptr;
+    const sm_constant_use* constant_uses = nullptr;
     std::unordered_map<std::string_view, const sm_kernel*> kernels;
     std::vector<Limits> limits;  // by kernel
     std::vector<Segment> segments;
@@ -114,6 +115,8 @@ Result<std::shared_ptr<const Module>> Module::load(std::string_view object,
                                 table->abi_version, +SM_ABI_VERSION));
     }
     loaded->table = table;
+    loaded->constant_uses =
+        static_cast<const sm_constant_use*>(dlsym(loaded->handle, "softmetal_constant_uses"));
     loaded->segments = segments_of(loaded->handle);
     // Asked now, before any thread can be running one of the entries.
     for (const auto& kernel : std::span(table->kernels, table->n_kernels)) {
@@ -153,6 +156,21 @@ const sm_kernel* Module::find(std::string_view kernel) const {
 
 Module::Limits Module::limits(const sm_kernel& kernel) const {
     return loaded_->limits[static_cast<size_t>(&kernel - loaded_->table->kernels)];
+}
+
+bool Module::knows_constant_uses() const { return loaded_->constant_uses != nullptr; }
+
+std::vector<Module::ConstantUse> Module::constant_uses(const sm_kernel& kernel) const {
+    std::vector<ConstantUse> uses;
+    const auto* row = loaded_->constant_uses;
+    if (row == nullptr) return uses;
+    for (; row->entry != nullptr; ++row) {
+        if (row->entry != kernel.entry) continue;
+        auto use = std::ranges::find(uses, row->name, &ConstantUse::name);
+        if (use == uses.end()) use = uses.insert(use, {.name = row->name});
+        (row->is_tested ? use->is_tested : use->is_read) = true;
+    }
+    return uses;
 }
 
 std::span<const Module::Segment> Module::segments() const { return loaded_->segments; }

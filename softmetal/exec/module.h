@@ -40,6 +40,15 @@ class Module {
     };
     Limits limits(const sm_kernel& kernel) const;
 
+    // The function constants that a kernel depends on; of checked modules only.
+    struct ConstantUse {
+        std::string_view name;
+        bool is_read = false;    // its value
+        bool is_tested = false;  // whether it has one
+    };
+    bool knows_constant_uses() const;
+    std::vector<ConstantUse> constant_uses(const sm_kernel& kernel) const;
+
     std::string file_name(uint32_t hash) const;  // "" when unknown
 
     // What the module occupies in memory. Nothing of it may be written by a kernel.

@@ -12,6 +12,7 @@
 #include "llvm/Passes/PassPlugin.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "softmetal/exec/pass/accesses.h"
+#include "softmetal/exec/pass/constant_uses.h"
 
 namespace softmetal::exec::pass {
 namespace {
@@ -116,6 +117,7 @@ SmallPtrSet<const Function*, 16> trusted_functions(const Module& module) {
 
 struct CheckPass : PassInfoMixin<CheckPass> {
     PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
+        add_constant_uses(module);
         const auto trusted = trusted_functions(module);
         std::vector<Function*> functions;
         for (auto& function : module) {

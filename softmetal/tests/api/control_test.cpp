@@ -181,6 +181,7 @@ TEST_F(Control, ChecksAreADevicesSetting) {
 }
 
 TEST_F(Control, OrderOfThreadgroupsFollowsTheSeed) {
+    use({.workers = 1});
     const auto order = pipeline(R"(
         #include <metal_stdlib>
         using namespace metal;
@@ -202,7 +203,6 @@ TEST_F(Control, OrderOfThreadgroupsFollowsTheSeed) {
         EXPECT_EQ(run(commands), "");
         return values<uint32_t>(at.get());
     };
-    use({.workers = 1});
     std::vector<uint32_t> ascending;
     for (uint32_t i = 0; i < 64; ++i) ascending.push_back(i);
     EXPECT_EQ(run_with(0), ascending);

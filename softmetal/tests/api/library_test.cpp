@@ -234,6 +234,7 @@ TEST_F(FunctionConstants, OfAnotherTypeAreRefused) {
 
 TEST_F(FunctionConstants, ThatAnArgumentDependsOnMustBeSet) {
     constants->setConstantValue(&width, MTL::DataTypeUInt, NS::UInteger{0});
+    constants->setConstantValue(tint, MTL::DataTypeFloat4, 7);
     std::string why;
     EXPECT_FALSE(specialised(&why));
     EXPECT_THAT(why, testing::HasSubstr("'doubled'"));
@@ -242,7 +243,42 @@ TEST_F(FunctionConstants, ThatAnArgumentDependsOnMustBeSet) {
     ASSERT_TRUE(plain);
     NS::Error* error = nullptr;
     EXPECT_EQ(device->newComputePipelineState(plain.get(), &error), nullptr);
-    EXPECT_THAT(description(error), testing::HasSubstr("'doubled'"));
+    EXPECT_THAT(description(error), testing::HasSubstr("depends on function constant"));
+}
+
+TEST_F(FunctionConstants, ThatTheKernelReadsMustBeSet) {
+    constants->setConstantValue(&width, MTL::DataTypeUInt, NS::UInteger{0});
+    constants->setConstantValue(&no, MTL::DataTypeBool, 1);
+    std::string why;
+    EXPECT_FALSE(specialised(&why));
+    EXPECT_THAT(why, testing::HasSubstr("'tint' (index 7)"));
+}
+
+TEST_F(FunctionConstants, OfOtherKernelsNeedNotBeSet) {
+    const auto several = library(R"(
+        #include <metal_stdlib>
+        using namespace metal;
+        constant uint mine [[function_constant(0)]];
+        constant uint others [[function_constant(1)]];
+        constant uint optional [[function_constant(2)]];
+        constant uint with_default = is_function_constant_defined(optional) ? optional : 7;
+        uint help(uint x) { return x + mine; }
+        kernel void f(device uint* out [[buffer(0)]]) { out[0] = help(1); }
+        kernel void g(device uint* out [[buffer(0)]]) { out[0] = others; }
+        kernel void h(device uint* out [[buffer(0)]]) { out[0] = with_default; })");
+    constants->setConstantValue(&width, MTL::DataTypeUInt, NS::UInteger{0});
+    NS::Error* error = nullptr;
+    const auto make = [&](const char* name) {
+        return NS::TransferPtr(several->newFunction(text(name), constants.get(), &error));
+    };
+    EXPECT_EQ(word_of(pipeline_of(make("f"))), 22u);
+    EXPECT_EQ(word_of(pipeline_of(make("h"))), 7u);
+    EXPECT_FALSE(make("g"));
+    EXPECT_THAT(description(error), testing::HasSubstr("'others' (index 1)"));
+
+    auto* of_h = function(several, "h")->functionConstantsDictionary();
+    ASSERT_EQ(of_h->count(), 1u);
+    EXPECT_FALSE(of_h->object<MTL::FunctionConstant>(text("optional"))->required());
 }
 
 TEST_F(FunctionConstants, AreDescribedByTheFunction) {

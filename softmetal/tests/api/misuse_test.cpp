@@ -227,6 +227,37 @@ TEST_F(Misuse, MoreThreadsThanThePipelineAllows) {
                           "maxTotalThreadsPerThreadgroup is 64"));
 }
 
+TEST_F(Misuse, ThreadgroupThatIsNoWholeSimdGroupsAgainstThePromise) {
+    const auto function = NS::TransferPtr(library(kKernels)->newFunction(text("increment")));
+    const auto descriptor = NS::TransferPtr(MTL::ComputePipelineDescriptor::alloc()->init());
+    descriptor->setComputeFunction(function.get());
+    descriptor->setThreadGroupSizeIsMultipleOfThreadExecutionWidth(true);
+    const auto promising = NS::TransferPtr(device->newComputePipelineState(
+        descriptor.get(), MTL::PipelineOptionNone, nullptr, nullptr));
+    EXPECT_THAT(compute(nullptr,
+                        [&](auto* encoder) {
+                            encoder->setComputePipelineState(promising.get());
+                            encoder->setBuffer(words.get(), 0, 0);
+                            encoder->dispatchThreadgroups({1, 1, 1}, {8, 2, 1});
+                        }),
+                HasSubstr("8x2x1 threads per threadgroup are 16, and the pipeline was made with "
+                          "threadGroupSizeIsMultipleOfThreadExecutionWidth; the width is 32"));
+}
+
+TEST_F(Misuse, ThingsOfAnotherDevice) {
+    set_default_profile({.name = "other"});
+    const auto other = NS::TransferPtr(MTL::CreateSystemDefaultDevice());
+    set_default_profile({});
+    ASSERT_NE(other.get(), device.get());
+    const auto theirs = NS::TransferPtr(other->newBuffer(64, MTL::ResourceStorageModeShared));
+    EXPECT_THAT(
+        compute("increment", [&](auto* encoder) { encoder->setBuffer(theirs.get(), 0, 0); }),
+        HasSubstr("setBuffer: the argument belongs to another device"));
+    EXPECT_THAT(
+        blit([&](auto* encoder) { encoder->copyFromBuffer(words.get(), 0, theirs.get(), 0, 4); }),
+        HasSubstr("copyFromBuffer: the argument belongs to another device"));
+}
+
 TEST_F(Misuse, EmptyThreadgroup) {
     EXPECT_THAT(compute("increment",
                         [&](auto* encoder) {
