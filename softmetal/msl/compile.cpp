@@ -202,6 +202,28 @@ Result<std::string> translated(std::string_view source, const std::string& name,
     return std::move(translation.text);
 }
 
+Result<std::string> compile_to_ptx(std::string_view source, const std::string& name,
+                                   const fs::path& folder, const CompileOptions& options) {
+    const auto tools = Toolchain::configured();
+    const auto preprocessed_text = SOFTMETAL_TRY(preprocessed(source, name, folder, options));
+    auto translation = translate(preprocessed_text, Target::Nvptx);
+    const Log log(source, name, tools.library());
+    if (!translation.errors.empty()) return fail(log.render(translation.errors));
+    // Closes what the prelude opens.
+    translation.text += "#pragma clang attribute pop\n#pragma clang force_cuda_host_device end\n";
+    const auto temporary = SOFTMETAL_TRY(TemporaryFolder::create());
+    const auto path = temporary.path() / "translated.cu", ptx = temporary.path() / "kernels.ptx";
+    SOFTMETAL_TRY(write_file(path, translation.text));
+    auto process = Process::start(tools.compile_to_ptx(options.fast_math, path, ptx));
+    if (!process) return fail(tools.missing(process.error()));
+    const auto output = process->wait();
+    if (output.status != 0) return fail(log.rewrite(output.error, translation.text));
+    std::string names;
+    for (size_t i = 0; i < translation.kernels.size(); ++i)
+        names += "// sm_kernel_" + std::to_string(i) + ": " + translation.kernels[i] + "\n";
+    return names + SOFTMETAL_TRY(read_file(ptx));
+}
+
 std::vector<std::string> library_files() {
     std::vector<std::string> out;
     for (const auto& file : Toolchain::configured().library_files()) out.push_back(file.string());

@@ -42,6 +42,12 @@ struct CompiledLibrary {
 Result<CompiledUnit> compile(std::string_view source, const std::string& name,
                              const std::filesystem::path& folder, const CompileOptions& options);
 
+// The same for NVIDIA GPUs, sm_90 and later: PTX text. Its first lines say which entry is which
+// kernel: "// sm_kernel_0: NAME".
+Result<std::string> compile_to_ptx(std::string_view source, const std::string& name,
+                                   const std::filesystem::path& folder,
+                                   const CompileOptions& options);
+
 // The bytes of an .smlib file and back. Reading checks every length before it is used.
 std::string serialize(const CompiledLibrary& library);
 Result<CompiledLibrary> deserialize(std::string_view bytes);

@@ -16,7 +16,7 @@ namespace {
 
 using namespace softmetal;
 
-enum class Action : unsigned char { Compile, Preprocess, Translate, Flatten, List };
+enum class Action : unsigned char { Compile, Ptx, Preprocess, Translate, Flatten, List };
 
 struct Command {
     Action action = Action::Compile;
@@ -29,6 +29,7 @@ struct Command {
 constexpr const char* kUsage =
     "usage: mslc [-o OUT.smlib] [-D NAME[=VALUE]] [-I DIR] [--strict] [--fast-math] FILE...\n"
     "       mslc -E | -S | --flatten [-o OUT] [-D NAME[=VALUE]] [-I DIR] FILE...\n"
+    "       mslc --target=ptx [-o OUT.ptx] [-D NAME[=VALUE]] [-I DIR] FILE\n"
     "       mslc --list FILE.smlib\n"
     "\n"
     "  -o OUT            write there; default.smlib when compiling, else standard output\n"
@@ -41,6 +42,7 @@ constexpr const char* kUsage =
     "  -E                show the source after preprocessing\n"
     "  -S                show the C++ that is compiled\n"
     "  --flatten         write one source without includes of its own, for newLibraryWithSource\n"
+    "  --target=ptx      write PTX for NVIDIA GPUs instead of a library for this machine\n"
     "  --list            show the kernels of a compiled library\n";
 
 // Options with a value take it from the same word (-Iinclude) or the next one.
@@ -51,9 +53,8 @@ class Parser {
     Result<Command> run() {
         for (; at_ < words_.size(); ++at_) SOFTMETAL_TRY(word());
         if (out_.files.empty()) return fail("no input files");
-        if (out_.action == Action::List && out_.files.size() != 1) {
-            return fail("--list takes one file");
-        }
+        const bool takes_one = out_.action == Action::List || out_.action == Action::Ptx;
+        if (takes_one && out_.files.size() != 1) return fail("only one file can be given here");
         return std::move(out_);
     }
 
@@ -70,6 +71,10 @@ class Parser {
             out_.options.checked = false;
         } else if (word == "--flatten") {
             out_.action = Action::Flatten;
+        } else if (word == "--target=ptx") {
+            out_.action = Action::Ptx;
+        } else if (word == "--target=native") {
+            out_.action = Action::Compile;
         } else if (word == "--list") {
             out_.action = Action::List;
         } else if (word == "-E") {
@@ -196,10 +201,19 @@ Result<> compile(const Command& command) {
     return msl::write_file(output, msl::serialize(library));
 }
 
+Result<> compile_to_ptx(const Command& command) {
+    const auto& file = command.files.front();
+    const auto source = SOFTMETAL_TRY(msl::read_file(file));
+    return write(command.output, SOFTMETAL_TRY(msl::compile_to_ptx(source, file, folder_of(file),
+                                                                   command.options)));
+}
+
 Result<> run(const Command& command) {
     switch (command.action) {
         case Action::Compile:
             return compile(command);
+        case Action::Ptx:
+            return compile_to_ptx(command);
         case Action::Preprocess:
         case Action::Translate:
             return show(command);

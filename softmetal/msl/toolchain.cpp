@@ -181,6 +181,40 @@ std::vector<std::string> Toolchain::compile(Build build, bool fast_math, const f
     return command;
 }
 
+std::vector<std::string> Toolchain::compile_to_ptx(bool fast_math, const fs::path& translated,
+                                                   const fs::path& ptx) const {
+    // No CUDA toolkit: neither its headers nor its libraries are used. The PTX version is the first
+    // that knows sm_90 and matrix products.
+    std::vector<std::string> command = {clang,
+                                        "-x",
+                                        "cuda",
+                                        "--cuda-device-only",
+                                        "-nocudainc",
+                                        "-nocudalib",
+                                        "--cuda-gpu-arch=sm_90",
+                                        "--cuda-feature=+ptx80",
+                                        "-S",
+                                        "-std=gnu++20",
+                                        "-nostdinc",
+                                        "-fdeclspec",
+                                        "-O3",
+                                        "-fno-exceptions",
+                                        "-fno-rtti",
+                                        "-fno-strict-aliasing",
+                                        "-fsigned-char",
+                                        "-fno-math-errno",
+                                        "-w",
+                                        "-fno-caret-diagnostics",
+                                        "-fno-color-diagnostics",
+                                        "-fno-elide-type",
+                                        "-fno-spell-checking",
+                                        "-ferror-limit=40",
+                                        fast_math ? "-ffp-contract=fast" : "-ffp-contract=off"};
+    append(command, {"-I" + root.string(), "-include", (library() / "prelude_nvptx.h").string(),
+                     translated.string(), "-o", ptx.string()});
+    return command;
+}
+
 Result<fs::path> Toolchain::precompiled_prelude(Build build, bool fast_math) const {
     const auto header = library() / "prelude.h";
     const auto flags = language_flags(build, fast_math);

@@ -40,6 +40,10 @@ struct Toolchain {
                                      const std::filesystem::path& translated,
                                      const std::filesystem::path& object) const;
 
+    // PTX text for NVIDIA GPUs instead.
+    std::vector<std::string> compile_to_ptx(bool fast_math, const std::filesystem::path& translated,
+                                            const std::filesystem::path& ptx) const;
+
     // The library compiled ahead for these flags; made now when it is missing. Falls back to the
     // header itself where nothing can be written.
     Result<std::filesystem::path> precompiled_prelude(Build build, bool fast_math) const;

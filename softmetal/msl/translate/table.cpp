@@ -21,6 +21,28 @@ std::string literal_or_null(const std::string& text) {
     return text.empty() ? "nullptr" : quote(text);
 }
 
+// A string literal, or several in a row, as the text it stands for.
+std::string unquoted(const std::string& literals) {
+    std::string out;
+    bool inside = false;
+    for (size_t i = 0; i < literals.size(); ++i) {
+        if (literals[i] == '"')
+            inside = !inside;
+        else if (inside && literals[i] == '\\' && i + 1 < literals.size())
+            out += literals[++i];
+        else if (inside)
+            out += literals[i];
+    }
+    return out;
+}
+
+std::string qualified_name(const Instance& instance, const Kernel& kernel) {
+    std::string out;
+    for (const auto& part : kernel.scope)
+        if (!part.empty()) out += part + "::";
+    return out + (kernel.is_template ? instance.id : kernel.name);
+}
+
 class Writer {
   public:
     Writer(const Module& module, const std::vector<std::string>& files)
@@ -30,6 +52,11 @@ class Writer {
         for (size_t i = 0; i < module_.instances.size(); ++i) instance(i);
         for (size_t i = 0; i < module_.constants.size(); ++i) constant(i);
         module_table();
+        return std::move(out_);
+    }
+
+    std::string run_nvptx() {
+        for (size_t i = 0; i < module_.instances.size(); ++i) nvptx_entry(i);
         return std::move(out_);
     }
 
@@ -80,6 +107,43 @@ class Writer {
         return "sm_glue::buffer<0>";  // refused before
     }
 
+    void check_all(const Kernel& kernel, const std::string& number) {
+        for (size_t p = 0; p < kernel.parameters.size(); ++p) check(kernel, p, number);
+        check_indices(kernel);
+    }
+
+    void nvptx_entry(size_t i) {
+        const auto& instance = module_.instances[i];
+        const auto& kernel = module_.kernels[instance.kernel];
+        const std::string number = std::to_string(i);
+        open(instance.scope);
+        out_ += "\n";
+        line(instance.place);
+        out_ += "using sm_type_" + number + " = decltype(" + instance.id + ");\n";
+        check_all(kernel, number);
+        std::string parameters, values;
+        for (size_t p = 0; p < kernel.parameters.size(); ++p) {
+            const auto kind = kernel.parameters[p].kind;
+            const std::string type =
+                "sm_glue::parameter<sm_type_" + number + ", " + std::to_string(p) + ">";
+            const std::string name = "sm_p" + std::to_string(p);
+            if (kind == ParameterKind::Buffer) parameters += type + " " + name + ", ";
+            if (kind == ParameterKind::Threadgroup) parameters += "sm_u32 " + name + ", ";
+            values += p == 0 ? "" : ", ";
+            values += kind == ParameterKind::Buffer ? name
+                      : kind == ParameterKind::Threadgroup
+                          ? "sm_glue::dynamic_memory<" + type + ">(" + name + ")"
+                          : source(kernel.parameters[p]) + "::get<" + type + ">(&sm_t, nullptr)";
+        }
+        line(instance.place);
+        out_ += "extern \"C\" __attribute__((global)) void sm_kernel_" + number + "(" + parameters +
+                "sm_u32x3 sm_grid) { " +
+                "const sm_group sm_g = sm_glue::group_of(sm_grid); const sm_thread sm_t = "
+                "sm_glue::thread_of(sm_g); " +
+                "if (sm_glue::is_outside(sm_t)) return; " + instance.id + "(" + values + "); }\n";
+        close(instance.scope);
+    }
+
     void instance(size_t i) {
         const auto& instance = module_.instances[i];
         const auto& kernel = module_.kernels[instance.kernel];
@@ -88,16 +152,17 @@ class Writer {
         out_ += "\n";
         line(instance.place);
         out_ += "using sm_type_" + number + " = decltype(" + instance.id + ");\n";
-        for (size_t p = 0; p < kernel.parameters.size(); ++p) check(kernel, p, number);
-        check_indices(kernel);
+        check_all(kernel, number);
         line(instance.place);
         out_ += "constexpr sm_entry sm_entry_" + number + " = &sm_glue::entry<" + instance.id;
         for (const auto& parameter : kernel.parameters) out_ += ", " + source(parameter);
         out_ += ">::run;";
         arguments(kernel, number);
         close(instance.scope);
-        kernels_ += "    {" + name_of(instance, kernel) + ", " +
-                    qualified(instance.scope, "sm_entry_" + number) + ", ";
+        kernels_ += "    {" +
+                    (instance.host_name.empty() ? quote(qualified_name(instance, kernel))
+                                                : instance.host_name) +
+                    ", " + qualified(instance.scope, "sm_entry_" + number) + ", ";
         kernels_ += has_arguments_
                         ? qualified(instance.scope, "sm_arguments_" + number) + ", sizeof(" +
                               qualified(instance.scope, "sm_arguments_" + number) +
@@ -105,14 +170,6 @@ class Writer {
                         : std::string("nullptr, 0");
         kernels_ +=
             ", " + std::to_string(instance.place.line) + ", " + quote(instance.place.file) + "},\n";
-    }
-
-    static std::string name_of(const Instance& instance, const Kernel& kernel) {
-        if (!instance.host_name.empty()) return instance.host_name;
-        std::string out;
-        for (const auto& part : kernel.scope)
-            if (!part.empty()) out += part + "::";
-        return quote(out + (kernel.is_template ? instance.id : kernel.name));
     }
 
     void check(const Kernel& kernel, size_t p, const std::string& number) {
@@ -246,6 +303,13 @@ class Writer {
 
 std::string write_table(const Module& module, const std::vector<std::string>& files) {
     return Writer(module, files).run();
+}
+
+std::string write_nvptx_entries(const Module& module) { return Writer(module, {}).run_nvptx(); }
+
+std::string name_of(const Instance& instance, const Kernel& kernel) {
+    return instance.host_name.empty() ? qualified_name(instance, kernel)
+                                      : unquoted(instance.host_name);
 }
 
 }  // namespace softmetal::msl

@@ -16,4 +16,10 @@ struct Module {
 
 std::string write_table(const Module& module, const std::vector<std::string>& files);
 
+// For NVIDIA GPUs: entries sm_kernel_0, sm_kernel_1, ..., in the order of the instances.
+std::string write_nvptx_entries(const Module& module);
+
+// The name of an instance as far as its tokens tell.
+std::string name_of(const Instance& instance, const Kernel& kernel);
+
 }  // namespace softmetal::msl

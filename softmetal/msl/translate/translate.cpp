@@ -22,14 +22,19 @@ namespace {
 
 class Translator {
   public:
-    explicit Translator(std::string_view text) : text_(text), tokens_(tokenize(text)) {}
+    Translator(std::string_view text, Target target)
+        : text_(text), target_(target), tokens_(tokenize(text)) {}
 
     Translation run() {
         replace_words(tokens_, edits_, errors_);
         if (tokens_.balanced) declarations({0, tokens_.size()}, "");
-        Translation out{edits_.apply(text_), std::move(errors_)};
+        Translation out{edits_.apply(text_), std::move(errors_), {}};
         if (!out.text.ends_with('\n')) out.text += '\n';
-        if (out.errors.empty() && tokens_.balanced) out.text += write_table(module_, tokens_.files);
+        for (const auto& instance : module_.instances)
+            out.kernels.push_back(name_of(instance, module_.kernels[instance.kernel]));
+        if (!out.errors.empty() || !tokens_.balanced) return out;
+        out.text += target_ == Target::Native ? write_table(module_, tokens_.files)
+                                              : write_nvptx_entries(module_);
         return out;
     }
 
@@ -100,11 +105,27 @@ class Translator {
         if (declaration.body == kNowhere) return;
         const Range body = {declaration.body + 1, tokens_.partner[declaration.body]};
         n_templates_ += declaration.shape.template_headers.size();
-        if (declaration.is_class)
+        if (declaration.is_class) {
+            ++n_classes_;
             declarations(body, path + "::" + join(tokens_, declaration.shape.head));
-        else
+            --n_classes_;
+        } else {
+            make_inline(declaration);
             function_body(body, false);
+        }
         n_templates_ -= declaration.shape.template_headers.size();
+    }
+
+    // No other unit calls into this one, so a function that is not used need not be there.
+    void make_inline(const Declaration& declaration) {
+        const auto& shape = declaration.shape;
+        const bool is_free =
+            n_classes_ == 0 && (shape.template_headers.empty() || declaration.is_specialization);
+        for (size_t i = shape.head.begin; i < shape.head.end; ++i)
+            if (tokens_[i].is("static") || tokens_[i].is("inline") || tokens_[i].is("extern") ||
+                tokens_[i].is("constexpr"))
+                return;
+        if (is_free) edits_.insert(tokens_.offset(shape.head.begin), "inline ");
     }
 
     void function_body(Range body, bool in_kernel) {
@@ -327,6 +348,8 @@ class Translator {
         std::string full_name;
         for (const auto& part : scope_)
             if (!part.empty()) full_name += part + "::";
+        if (target_ == Target::Nvptx)
+            return nvptx_function_constant(whole, name_at, std::move(out));
         for (size_t i = whole.begin; i < name_at; ++i)
             if (tokens_[i].is("constexpr") || tokens_[i].is("static")) erase(i);
         edits_.insert(tokens_.offset(whole.begin), "static ");
@@ -338,6 +361,41 @@ class Translator {
                           " = SM_FUNCTION_CONSTANT_IS_SET(" + out.name + ", (" + out.index +
                           "), \"" + full_name + out.name + "\");");
         module_.constants.push_back(std::move(out));
+    }
+
+    // In memory that the host writes before the kernel runs.
+    void nvptx_function_constant(Range whole, size_t name_at, FunctionConstant constant) {
+        edits_.insert(tokens_.offset(whole.begin),
+                      "extern \"C\" { __attribute__((constant)) " +
+                          plain_type({whole.begin, name_at}) + " " + constant.name +
+                          "; __attribute__((constant)) bool sm_is_defined_" + constant.name +
+                          "; }");
+        edits_.blank(tokens_.offset(whole.begin), tokens_.end_offset(whole.end - 1));
+        module_.constants.push_back(std::move(constant));
+    }
+
+    // The type of a constant without address space, const and storage class.
+    std::string plain_type(Range range) const {
+        std::string out;
+        for (size_t i = range.begin; i < range.end; ++i)
+            if (!is_address_space(tokens_[i]) && !is_specifier(tokens_[i]) &&
+                !tokens_[i].is("const"))
+                out += std::string(tokens_[i].text) + " ";
+        return out;
+    }
+
+    // A GPU runs no initialisers: what depends on function constants is worked out where it is
+    // used.
+    void nvptx_derived_constant(Range whole, size_t name_at, size_t equals) {
+        const auto name = "sm_derived_" + std::string(tokens_[name_at].text);
+        edits_.insert(tokens_.offset(whole.begin),
+                      "static " + plain_type({whole.begin, name_at}) + name + "() { return (");
+        edits_.blank(tokens_.offset(whole.begin), tokens_.end_offset(equals));
+        edits_.replace(tokens_.offset(whole.end - 1), tokens_.end_offset(whole.end - 1), "); }");
+        for (size_t i = whole.end; i < tokens_.size(); ++i)
+            if (tokens_[i].is(tokens_[name_at].text) && !tokens_[i - 1].is(".") &&
+                !tokens_[i - 1].is("->"))
+                edits_.replace(tokens_.offset(i), tokens_.end_offset(i), name + "()");
     }
 
     // `constant constexpr bool x = f ? a : b;` with a function constant f is known at load time
@@ -352,6 +410,7 @@ class Translator {
             depends |= tokens_[i].is_word() && load_time_constants_.contains(tokens_[i].text);
         if (!depends) return;
         load_time_constants_.insert(tokens_[name_at].text);
+        if (target_ == Target::Nvptx) return nvptx_derived_constant(whole, name_at, equals);
         for (size_t i = whole.begin; i < equals; ++i)
             if (tokens_[i].is("constexpr")) erase(i);
     }
@@ -361,12 +420,13 @@ class Translator {
     }
 
     std::string_view text_;
+    Target target_;
     Tokens tokens_;
     Edits edits_;
     std::vector<Diagnostic> errors_;
     Module module_;
     std::vector<std::string> scope_;
-    size_t n_templates_ = 0;  // around
+    size_t n_templates_ = 0, n_classes_ = 0;  // around
     std::map<std::string, std::vector<size_t>> kernels_by_name_;
     std::set<std::string> host_names_;
     std::map<std::string, std::string> signatures_;
@@ -375,6 +435,8 @@ class Translator {
 
 }  // namespace
 
-Translation translate(std::string_view preprocessed) { return Translator(preprocessed).run(); }
+Translation translate(std::string_view preprocessed, Target target) {
+    return Translator(preprocessed, target).run();
+}
 
 }  // namespace softmetal::msl
