@@ -93,8 +93,8 @@ void run(Program& program, const char* name, std::vector<T>& in, std::vector<T>&
     program.run(std::string(name) + "_k", 32, 32, {in.data(), out.data(), &n});
 }
 
-TEST(StdlibMath, FunctionsOfOneFloatStayWithinTheirBounds) {
-    Program program(source("float", 1), unchecked());
+void check_bounds(const CompileOptions& options) {
+    Program program(source("float", 1), options);
     ASSERT_TRUE(program);
     auto in = sweep();
     std::vector<float> out;
@@ -111,6 +111,13 @@ TEST(StdlibMath, FunctionsOfOneFloatStayWithinTheirBounds) {
         }
         EXPECT_LE(worst, f.bound) << f.name << "(" << show(in[at]) << ") is " << show(out[at]);
     }
+}
+
+TEST(StdlibMath, FunctionsOfOneFloatStayWithinTheirBounds) { check_bounds(unchecked()); }
+TEST(StdlibMath, FastMathDoesNotLoosenTheBounds) {
+    auto options = unchecked();
+    options.fast_math = true;
+    check_bounds(options);
 }
 
 TEST(StdlibMath, FunctionsOfVectorsGiveWhatTheirLanesGive) {

@@ -185,6 +185,7 @@ TEST(StdlibTypes, BfloatConvertsAsTheLanguageSays) {
     EXPECT_EQ(refusal(R"(#include <metal_stdlib>
 using namespace metal;
 static_assert(is_convertible_v<bfloat, float> && !is_convertible_v<float, bfloat>, "");
+static_assert(is_convertible_v<bfloat, int> && is_convertible_v<int, bfloat>, "");
 static_assert(!is_convertible_v<bfloat, half> && !is_convertible_v<half, bfloat>, "");
 static_assert(is_same_v<decltype(bfloat(1.0f) + bfloat(1.0f)), bfloat>, "");
 static_assert(is_same_v<decltype(bfloat(1.0f) + 1.0f), float>, "");

@@ -24,6 +24,7 @@ SM_FN narrow_like<D> narrowed_to_odd(D exact) {
 // is exact in double; what its sum with c loses sets the last bit.
 template <class F>
 SM_FN F fma_to_odd(F a, F b, F c) {
+#pragma clang fp contract(off)
     typedef wide_like<F> D;
     typedef integer_like<D> I;
     D product = widened(a) * widened(b), addend = widened(c);

@@ -1,6 +1,7 @@
 // bfloat as a class: clang converts its own __bf16 too freely (from float without being asked) and
 // too little (never to and from half), and rounds it by calling a helper, lane by lane. MSL's
-// rules: bfloat becomes float by itself, everything else is asked for; every operation rounds.
+// rules: bfloat becomes float by itself, no other floating type becomes bfloat or the other way
+// round unless asked, integers go both ways, and every operation rounds.
 #pragma once
 
 class bfloat {
@@ -19,10 +20,14 @@ class bfloat {
         return __builtin_bit_cast(float, static_cast<unsigned>(bits_) << 16);
     }
     template <class U>
-        requires(!__is_same(U, float) && (__is_arithmetic(U) || __is_enum(U)))
-    SM_FN explicit constexpr operator U() const {
+        requires(metal::sm::is_int_scalar<U> || __is_same(U, bool) || __is_enum(U))
+    SM_FN constexpr operator U() const {
         return static_cast<U>(static_cast<float>(*this));
     }
+    SM_FN explicit constexpr operator _Float16() const {
+        return static_cast<_Float16>(static_cast<float>(*this));
+    }
+    SM_FN explicit constexpr operator double() const { return static_cast<float>(*this); }
 
     SM_FN friend constexpr bfloat operator-(bfloat a) { return of_bits(a.bits_ ^ 0x8000u); }
     SM_FN friend constexpr bfloat operator+(bfloat a) { return a; }

@@ -7,7 +7,7 @@ namespace metal {
 template <class T, int N>
 struct packed_vec;
 
-namespace storage {
+namespace sm_storage {
 
 template <class T, int N>
 struct packed_components;
@@ -76,7 +76,7 @@ struct packed_lanes : packed_components<T, N> {
     }
 };
 
-}  // namespace storage
+}  // namespace sm_storage
 
 #define SM_PACKED_COMMON(N)                                                             \
     packed_vec() = default;                                                             \
@@ -140,17 +140,17 @@ struct packed_lanes : packed_components<T, N> {
     }
 
 template <class T>
-struct packed_vec<T, 2> : storage::packed_lanes<T, 2> {
+struct packed_vec<T, 2> : sm_storage::packed_lanes<T, 2> {
     SM_PACKED_COMMON(2)
     SM_SWIZZLES_2
 };
 template <class T>
-struct packed_vec<T, 3> : storage::packed_lanes<T, 3> {
+struct packed_vec<T, 3> : sm_storage::packed_lanes<T, 3> {
     SM_PACKED_COMMON(3)
     SM_SWIZZLES_3
 };
 template <class T>
-struct packed_vec<T, 4> : storage::packed_lanes<T, 4> {
+struct packed_vec<T, 4> : sm_storage::packed_lanes<T, 4> {
     SM_PACKED_COMMON(4)
     SM_SWIZZLES_4
 };

@@ -12,7 +12,7 @@ struct packed_vec;
 // The storage of a vector: a clang vector, and its components by name. Constant expressions always
 // use the components, since clang cannot evaluate accesses to a vector's lanes. A namespace of its
 // own, because calls with vectors are also looked up in it.
-namespace storage {
+namespace sm_storage {
 
 template <class T, int N>
 struct components;
@@ -156,7 +156,7 @@ struct vec_lanes : components<T, N> {
     }
 };
 
-}  // namespace storage
+}  // namespace sm_storage
 
 namespace sm {
 template <class U, class T>
@@ -166,7 +166,7 @@ concept LaneValue = Scalar<U> || (__is_class(U) && __is_convertible_to(U, T));
 
 // Constructors and operators that all widths share. `native` is the clang vector inside.
 #define SM_VEC_COMMON(N)                                                           \
-    typedef typename storage::vec_lanes<T, N>::native native;                      \
+    typedef typename sm_storage::vec_lanes<T, N>::native native;                   \
     vec() = default;                                                               \
     SM_FN static constexpr vec of(native a) {                                      \
         vec r;                                                                     \
@@ -284,7 +284,7 @@ concept LaneValue = Scalar<U> || (__is_class(U) && __is_convertible_to(U, T));
     }
 
 template <class T>
-struct vec<T, 2> : storage::vec_lanes<T, 2> {
+struct vec<T, 2> : sm_storage::vec_lanes<T, 2> {
     SM_VEC_COMMON(2)
     template <sm::LaneValue<T> A, sm::LaneValue<T> B>
     SM_FN constexpr vec(A p, B q) {
@@ -294,7 +294,7 @@ struct vec<T, 2> : storage::vec_lanes<T, 2> {
 };
 
 template <class T>
-struct vec<T, 3> : storage::vec_lanes<T, 3> {
+struct vec<T, 3> : sm_storage::vec_lanes<T, 3> {
     SM_VEC_COMMON(3)
     template <sm::LaneValue<T> A, sm::LaneValue<T> B, sm::LaneValue<T> C>
     SM_FN constexpr vec(A p, B q, C s) {
@@ -307,7 +307,7 @@ struct vec<T, 3> : storage::vec_lanes<T, 3> {
 };
 
 template <class T>
-struct vec<T, 4> : storage::vec_lanes<T, 4> {
+struct vec<T, 4> : sm_storage::vec_lanes<T, 4> {
     SM_VEC_COMMON(4)
     template <sm::LaneValue<T> A, sm::LaneValue<T> B, sm::LaneValue<T> C, sm::LaneValue<T> D>
     SM_FN constexpr vec(A p, B q, C s, D t) {
@@ -326,7 +326,7 @@ struct vec<T, 4> : storage::vec_lanes<T, 4> {
 };
 
 template <class T, int N>
-struct vec : storage::vec_lanes<T, N> {
+struct vec : sm_storage::vec_lanes<T, N> {
     SM_VEC_COMMON(N)
 };
 
