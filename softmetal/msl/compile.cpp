@@ -1,5 +1,6 @@
 // One source text through preprocessor, translator and compiler.
 #include <algorithm>
+#include <optional>
 
 #include "softmetal/msl/cache.h"
 #include "softmetal/msl/compiler.h"
@@ -7,6 +8,7 @@
 #include "softmetal/msl/log.h"
 #include "softmetal/msl/process.h"
 #include "softmetal/msl/stages.h"
+#include "softmetal/msl/strict/strict.h"
 #include "softmetal/msl/toolchain.h"
 #include "softmetal/msl/translate/tokens.h"
 #include "softmetal/msl/translate/translate.h"
@@ -164,9 +166,18 @@ Result<CompiledUnit> compile_both(const Toolchain& tools, const std::string& tra
     return out;
 }
 
-// The translated text says all of the source; the rest is how it is compiled.
-std::string cache_key(const Toolchain& tools, const std::string& translated,
-                      const CompileOptions& options) {
+Result<std::string> translated(const Toolchain& tools, std::string_view preprocessed,
+                               std::string_view source, const std::string& name) {
+    auto translation = translate(preprocessed);
+    if (!translation.errors.empty())
+        return fail(Log(source, name, tools.library()).render(translation.errors));
+    return std::move(translation.text);
+}
+
+// The translated text says all of the source, but for what only the strict check reads; the rest is
+// how it is compiled.
+std::string cache_key(const Toolchain& tools, const std::string& preprocessed,
+                      const std::string& translated, const CompileOptions& options) {
     const std::string settings = std::string(options.fast_math ? "fast " : "") +
                                  (options.strict ? "strict " : "") +
                                  (options.checked ? "checked" : "");
@@ -174,6 +185,7 @@ std::string cache_key(const Toolchain& tools, const std::string& translated,
     for (const auto& flag : tools.language_flags(Build::Checked, options.fast_math)) {
         seed = hash(flag, seed);
     }
+    if (options.strict) seed = hash(preprocessed, seed);
     return hex(hash(translated, seed)) + hex(hash(translated, ~seed));
 }
 
@@ -194,12 +206,8 @@ Result<std::string> preprocessed(std::string_view source, const std::string& nam
 
 Result<std::string> translated(std::string_view source, const std::string& name,
                                const fs::path& folder, const CompileOptions& options) {
-    const auto tools = Toolchain::configured();
     const auto text = SOFTMETAL_TRY(preprocessed(source, name, folder, options));
-    const auto translation = translate(text);
-    if (!translation.errors.empty())
-        return fail(Log(source, name, tools.library()).render(translation.errors));
-    return std::move(translation.text);
+    return translated(Toolchain::configured(), text, source, name);
 }
 
 Result<std::string> compile_to_ptx(std::string_view source, const std::string& name,
@@ -233,17 +241,25 @@ std::vector<std::string> library_files() {
 Result<CompiledUnit> compile(std::string_view source, const std::string& name,
                              const fs::path& folder, const CompileOptions& options) {
     const auto tools = Toolchain::configured();
-    const auto text = SOFTMETAL_TRY(translated(source, name, folder, options));
+    const auto read = SOFTMETAL_TRY(preprocessed(source, name, folder, options));
+    const auto text = SOFTMETAL_TRY(translated(tools, read, source, name));
     const auto cache = options.cache ? Cache::of_user() : std::nullopt;
-    const auto key = cache ? cache_key(tools, text, options) : "";
+    const auto key = cache ? cache_key(tools, read, text, options) : "";
     if (cache) {
         if (auto known = cache->find(key)) {
             known->includes = includes_of(text, name);
             return std::move(*known);
         }
     }
-    auto unit =
-        SOFTMETAL_TRY(compile_both(tools, text, Log(source, name, tools.library()), options));
+    // At once with the compilation, which is the longer.
+    std::optional<strict::Check> check;
+    if (options.strict) {
+        auto started = SOFTMETAL_TRY(strict::Check::start(tools, read, source, name));
+        check.emplace(std::move(started));
+    }
+    auto compiled = compile_both(tools, text, Log(source, name, tools.library()), options);
+    if (check) SOFTMETAL_TRY(check->finish());
+    auto unit = SOFTMETAL_TRY(std::move(compiled));
     unit.includes = includes_of(text, name);
     if (cache) cache->store(key, unit);
     return unit;

@@ -86,9 +86,9 @@ Toolchain Toolchain::configured() {
 std::vector<fs::path> Toolchain::library_files() const {
     std::vector<fs::path> files = {root / "softmetal/exec/abi.h"};
     std::error_code ignored;
-    for (const auto& entry : fs::recursive_directory_iterator(library(), ignored)) {
-        if (entry.path().extension() == ".h") files.push_back(entry.path());
-    }
+    for (const auto& folder : {library(), strict_library()})
+        for (const auto& entry : fs::recursive_directory_iterator(folder, ignored))
+            if (entry.path().extension() == ".h") files.push_back(entry.path());
     std::sort(files.begin(), files.end());
     return files;
 }

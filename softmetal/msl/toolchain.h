@@ -25,6 +25,7 @@ struct Toolchain {
     static Toolchain configured();
 
     std::filesystem::path library() const { return root / "softmetal/msl/stdlib"; }
+    std::filesystem::path strict_library() const { return root / "softmetal/msl/strict/library"; }
 
     std::vector<std::filesystem::path> library_files() const;
 
