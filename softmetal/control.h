@@ -13,6 +13,11 @@ class Device;
 
 namespace softmetal {
 
+// Off: kernels run at full speed; only what would endanger the process is refused. Bounds: every
+// access of a kernel stays in the buffers it may reach, bindings are complete, and the host keeps
+// its hands off memory that work in flight uses. All: every check there is. What is wrong ends the
+// command buffer in an error that says so. A device starts with what SOFTMETAL_CHECKS in the
+// environment says (off, bounds, all), else with Bounds.
 enum class Checks : uint8_t { Off, Bounds, All };
 
 // Limits a device reports and keeps to.
@@ -27,15 +32,19 @@ struct DeviceProfile {
     int workers = 0;            // 0: one per core
 };
 
-// Devices are created by MTLCreateSystemDefaultDevice with the profile set here before.
+// The next MTLCreateSystemDefaultDevice makes a device of this profile, even while an earlier one
+// lives.
 void set_default_profile(const DeviceProfile& profile);
 DeviceProfile default_profile();
 
-void set_checks(MTL::Device* device, Checks checks);
+void set_checks(MTL::Device* device, Checks checks);  // for command buffers made from now on
 Checks checks(MTL::Device* device);
 void set_order_seed(MTL::Device* device, uint64_t seed);  // 0: ascending
+// Lanes that wait at different places go on in turns, as on hardware, instead of being an error.
 void set_serve_lowest_site_first(MTL::Device* device, bool on);
 
+// Of all dispatches of one kernel that ran to their end. Distinct bytes are counted once for each
+// dispatch, or once for each SIMD group of it and then added up.
 struct KernelCounters {
     std::string kernel;
     uint64_t dispatches = 0, threads = 0, barriers = 0;
@@ -46,10 +55,11 @@ void set_memory_counters(MTL::Device* device, bool on);  // needs checks on
 std::vector<KernelCounters> counters(MTL::Device* device);
 void reset_counters(MTL::Device* device);
 
-// Failures on request; each is used up by the next matching event.
+// Failures on request; each is used up by the next matching event. A command buffer is chosen when
+// it is committed, and runs nothing.
 void fail_next_command_buffer(MTL::Device* device, int64_t command_buffer_error_code);
-void hang_next_command_buffer(MTL::Device* device,
-                              double seconds);              // then it ends in a timeout error
+// Then it ends in a timeout error.
+void hang_next_command_buffer(MTL::Device* device, double seconds);
 void refuse_allocation(MTL::Device* device, uint64_t nth);  // 1: the next one
 void fail_next_pipeline(MTL::Device* device, std::string reason);
 

@@ -28,7 +28,15 @@ std::string system_error(const char* what) {
 }  // namespace
 
 Result<std::shared_ptr<MemorySpace>> MemorySpace::create(uint64_t address_bytes) {
-    const uint64_t bytes = whole_pages(address_bytes);
+    // Where addresses are rationed (ulimit -v) a smaller space will do.
+    constexpr uint64_t kEnough = uint64_t{1} << 30;
+    for (;; address_bytes /= 2) {
+        auto space = create_exactly(whole_pages(address_bytes));
+        if (space || address_bytes / 2 < kEnough) return space;
+    }
+}
+
+Result<std::shared_ptr<MemorySpace>> MemorySpace::create_exactly(uint64_t bytes) {
     const int file = memfd_create("softmetal", MFD_CLOEXEC);
     if (file < 0) return fail(system_error("memfd_create"));
     if (ftruncate(file, static_cast<off_t>(bytes)) != 0) {

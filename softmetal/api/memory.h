@@ -38,7 +38,7 @@ enum class HostView : uint8_t { Mapped, None };
 // The address ranges and the file that buffers are cut from. Kept alive by its allocations.
 class MemorySpace : public std::enable_shared_from_this<MemorySpace> {
   public:
-    // Reserves addresses, not memory.
+    // Reserves addresses, not memory; fewer than asked for where they cannot be had.
     static Result<std::shared_ptr<MemorySpace>> create(uint64_t address_bytes);
     ~MemorySpace();
     MemorySpace(const MemorySpace&) = delete;
@@ -57,6 +57,7 @@ class MemorySpace : public std::enable_shared_from_this<MemorySpace> {
   private:
     friend class Allocation;
     MemorySpace(int file, std::byte* host, std::byte* device, uint64_t bytes);
+    static Result<std::shared_ptr<MemorySpace>> create_exactly(uint64_t bytes);
     uint64_t take(uint64_t bytes);  // offset, or kNone
     void give(uint64_t offset, uint64_t bytes);
     void release(const Allocation& allocation);

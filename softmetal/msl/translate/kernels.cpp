@@ -122,6 +122,7 @@ struct Reader {
                 out.address_space = token.text;
             if (token.is("<")) {  // `vec<device T*, 4>` says nothing of the parameter
                 const size_t next = skip_angles(tokens, core[k], core.back() + 1);
+                append(out.type, core[k]);
                 while (next != kNowhere && k + 1 < core.size() && core[k + 1] < next)
                     append(out.type, core[++k]);
                 continue;

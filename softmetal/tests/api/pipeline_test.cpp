@@ -119,6 +119,40 @@ TEST_F(Pipeline, TellsOfItsArgumentsInTheOlderWords) {
     EXPECT_TRUE(shape->isActive());
 }
 
+TEST_F(Pipeline, KnowsTheTypesOfItsArguments) {
+    MTL::ComputePipelineReflection* reflection = nullptr;
+    NS::Error* error = nullptr;
+    const auto made = NS::TransferPtr(
+        device->newComputePipelineState(function(R"(
+            #include <metal_stdlib>
+            using namespace metal;
+            kernel void f(device const float4* a [[buffer(0)]],
+                          constant half& b [[buffer(1)]],
+                          device atomic_uint* c [[buffer(2)]],
+                          constant unsigned int& d [[buffer(3)]],
+                          device metal::vec<float, 2>* e [[buffer(4)]],
+                          constant float4x4& g [[buffer(5)]],
+                          device const uint8_t* h [[buffer(6)]],
+                          const device int3* i [[buffer(7)]],
+                          constant bool& j [[buffer(8)]],
+                          device bfloat* k [[buffer(9)]],
+                          threadgroup half* l [[threadgroup(1)]]) {})",
+                                                 "f")
+                                            .get(),
+                                        MTL::PipelineOptionBufferTypeInfo, &reflection, &error));
+    ASSERT_TRUE(made) << description(error);
+    std::vector<MTL::DataType> types;
+    for (NS::UInteger i = 0; i < 10; ++i) {
+        types.push_back(reflection->bindings()->object<MTL::BufferBinding>(i)->bufferDataType());
+    }
+    EXPECT_THAT(types,
+                testing::ElementsAre(MTL::DataTypeFloat4, MTL::DataTypeHalf, MTL::DataTypeUInt,
+                                     MTL::DataTypeUInt, MTL::DataTypeFloat2, MTL::DataTypeFloat4x4,
+                                     MTL::DataTypeUChar, MTL::DataTypeInt3, MTL::DataTypeBool,
+                                     MTL::DataTypeBFloat));
+    EXPECT_EQ(reflection->bindings()->object<MTL::ThreadgroupBinding>(10)->index(), 1u);
+}
+
 TEST_F(Pipeline, IsMadeInTheBackground) {
     std::promise<NS::SharedPtr<MTL::ComputePipelineState>> told;
     device->newComputePipelineState(function(kKernels, "add").get(),
