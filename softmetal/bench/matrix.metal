@@ -28,11 +28,14 @@ kernel void multiply(device const T* a [[buffer(0)]], device const T* b [[buffer
         threadgroup_barrier(mem_flags::mem_threadgroup);
         for (uint inner = 0; inner < kDepth; inner += 8) {
             simdgroup_matrix<T, 8, 8> left[4], right[4];
+#pragma unroll
             for (uint i = 0; i < 4; ++i) {
                 simdgroup_load(left[i], tile_a + (row + i * 8) * kDepth + inner, kDepth);
                 simdgroup_load(right[i], tile_b + inner * kTile + column + i * 8, kTile);
             }
+#pragma unroll
             for (uint i = 0; i < 4; ++i) {
+#pragma unroll
                 for (uint j = 0; j < 4; ++j) {
                     simdgroup_multiply_accumulate(sum[i][j], left[i], right[j], sum[i][j]);
                 }

@@ -26,7 +26,7 @@ function(softmetal_compile_library name out)
     endif()
     add_custom_command(OUTPUT ${out}
         COMMAND mslc ${flags} --depfile ${out}.d -o ${out} ${sources}
-        DEPENDS ${sources} mslc softmetal_check_pass
+        DEPENDS ${sources} mslc softmetal_kernel_pass
         DEPFILE ${out}.d
         COMMENT "Compiling Metal library ${out}"
         VERBATIM)

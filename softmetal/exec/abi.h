@@ -19,7 +19,7 @@ enum : sm_u32 {
     SM_MAX_LANE_BYTES = 64,   // the largest value a lane can hand to the others
 };
 
-// ---- What a thread knows of itself ------------------------------------------------------------
+// ---- What a thread knows of itself
 
 struct sm_u32x3 {
     sm_u32 x, y, z;
@@ -53,7 +53,7 @@ struct sm_arguments {
 
 typedef void (*sm_entry)(const sm_thread*, const sm_arguments*);
 
-// ---- Where a call stands in the source ----------------------------------------------------------
+// ---- Where a call stands in the source
 
 // A barrier or SIMD function is identified by its source position, never by its address: the
 // optimiser may duplicate or merge calls. Layout: hash of the file name (32 bits), line (20),
@@ -74,7 +74,6 @@ constexpr sm_u32 sm_site_line(sm_site site) { return static_cast<sm_u32>(site >>
 constexpr sm_u32 sm_site_column(sm_site site) { return static_cast<sm_u32>(site) & 0xfff; }
 
 // ---- What a module says of itself
-// ----------------------------------------------------------------
 
 enum sm_argument_kind : sm_u8 { SM_ARGUMENT_BUFFER, SM_ARGUMENT_THREADGROUP };
 
@@ -154,7 +153,6 @@ struct sm_module {
 };
 
 // ---- What the executor does for a kernel
-// ---------------------------------------------------------
 
 // The values of the lanes of one SIMD group at one call. `value` holds them one after the other,
 // lane i at i * bytes; lanes outside `active` hold zeros. A combine function runs once, in
@@ -191,6 +189,32 @@ void sm_simdgroup_barrier(sm_site site, sm_u32 flags);
 // sm_quad_exchange only the four lanes of the quad take part; values keep their lane of 32.
 const sm_lanes* sm_simd_exchange(sm_site site, const void* value, sm_u32 bytes, sm_combine combine);
 const sm_lanes* sm_quad_exchange(sm_site site, const void* value, sm_u32 bytes, sm_combine combine);
+
+// Products of 8 by 8 matrices of floats. A matrix is spread over a SIMD group: each lane has a pair
+// of neighbours of one row, in the layout of Apple's GPUs.
+constexpr sm_u32 sm_matrix_row(sm_u32 lane) { return (lane >> 4 & 1) * 4 + (lane >> 1 & 3); }
+constexpr sm_u32 sm_matrix_column(sm_u32 lane) { return (lane >> 3 & 1) * 4 + (lane & 1) * 2; }
+enum : sm_u32 { SM_MATRIX_OPERANDS = 64, SM_MATRIX_PRODUCTS = 32 };  // in one call
+struct sm_product {
+    sm_u8 left, right;  // operands
+};
+// results[i] = operands[left] * operands[right], all matrices row by row.
+typedef void (*sm_multiply)(const float* operands, const sm_product* products, sm_u32 n_products,
+                            float* results);
+
+// The product of two matrices: this lane's pair, passed as the bits of a double. A pure function of
+// all lanes, which is why calls may be moved as long as all lanes still make them: exec/pass turns
+// several of them into one sm_matrix_products.
+__attribute__((const, convergent)) double sm_matrix_product(sm_site site, double left, double right,
+                                                            sm_multiply multiply);
+// Many products at once: where this lane puts its pair of operand 0; those of the next operands
+// follow SM_SIMD_WIDTH pairs apart. Good for the next sm_matrix_products, and no other call
+// between.
+double* sm_matrix_operands();
+// This lane's pair of product 0; the next follow SM_SIMD_WIDTH pairs apart. Valid like the result
+// of sm_simd_exchange. `products` also identifies the call and must be the same in all lanes.
+const double* sm_matrix_products(sm_site site, const sm_product* products, sm_u32 n_products,
+                                 sm_u32 n_operands, sm_multiply multiply);
 
 // The threadgroup's storage of one variable: the same address in every thread of a threadgroup.
 void* sm_threadgroup_storage(const sm_threadgroup_variable* variable);

@@ -26,7 +26,7 @@ bool Worker::resolve_simdgroup() {
     const auto call_of = [this](uint32_t thread) {
         const auto& pending = pending_[thread];
         return std::tuple(rank(site_of_[thread]), pending.scope,
-                          reinterpret_cast<uintptr_t>(pending.combine), pending.bytes);
+                          reinterpret_cast<uintptr_t>(pending.task), pending.amount);
     };
     SimdGroup& group = *simd_;
     uint32_t lowest = 0;
@@ -54,8 +54,19 @@ bool Worker::resolve_simdgroup() {
 // Gives the lanes each other's values; they may go on.
 void Worker::serve(SimdGroup& group, uint32_t lanes) {
     const uint32_t first = group.first_thread + static_cast<uint32_t>(std::countr_zero(lanes));
-    const uint32_t bytes = pending_[first].bytes;
-    sm_lanes& meet = view_->served_lanes[first];
+    if (pending_[first].multiply != nullptr) {
+        serve_products(group, lanes);
+    } else {
+        serve_exchange(group, lanes);
+    }
+    group.served_waiting &= ~lanes;
+    group.ready |= lanes;
+}
+
+void Worker::serve_exchange(const SimdGroup& group, uint32_t lanes) {
+    const uint32_t first = group.first_thread + static_cast<uint32_t>(std::countr_zero(lanes));
+    const uint32_t bytes = pending_[first].amount;
+    sm_lanes& meet = served_view_->lanes[first];
     std::memset(meet.value, 0, SM_SIMD_WIDTH * bytes);
     meet.active = lanes;
     meet.bytes = bytes;
@@ -68,28 +79,58 @@ void Worker::serve(SimdGroup& group, uint32_t lanes) {
     // Each lane reads its own copy: it may do so while others are already further on.
     for (uint32_t set = lanes & (lanes - 1); set != 0; set &= set - 1) {
         const auto lane = static_cast<uint32_t>(std::countr_zero(set));
-        sm_lanes& own = view_->served_lanes[group.first_thread + lane];
+        sm_lanes& own = served_view_->lanes[group.first_thread + lane];
         std::memcpy(own.value, meet.value, SM_SIMD_WIDTH * bytes);
         std::memcpy(own.result, meet.result, SM_SIMD_WIDTH * bytes);
         own.active = lanes;
         own.bytes = bytes;
     }
-    group.served_waiting &= ~lanes;
-    group.ready |= lanes;
+}
+
+void Worker::serve_products(const SimdGroup& group, uint32_t lanes) {
+    const uint32_t first = group.first_thread + static_cast<uint32_t>(std::countr_zero(lanes));
+    const auto& call = pending_[first];
+    auto* const all = &served_view_->matrices[group.first_thread];
+    MatrixLanes& meet = served_view_->matrices[first];
+    for (uint32_t i = 0; i < call.n_operands; ++i) {
+        for (uint32_t lane = 0; lane < SM_SIMD_WIDTH; ++lane) {
+            const uint32_t place = MatrixLanes::place(lane);
+            meet.operands[i][place] = (lanes >> lane & 1) != 0 ? all[lane].operands[i][place] : 0;
+        }
+    }
+    meet.multiply(static_cast<const sm_product*>(call.task), call.amount, call.multiply);
+    for (uint32_t set = lanes & (lanes - 1); set != 0; set &= set - 1) {
+        auto& own = all[std::countr_zero(set)];
+        std::copy_n(meet.results.begin(), call.amount, own.results.begin());
+    }
 }
 
 const sm_lanes* Worker::exchange_served(sm_site site, const void* value, uint32_t bytes,
                                         sm_combine combine, Scope scope) {
     const uint32_t thread = thread_;
     auto& pending = pending_[thread];
-    pending.combine = combine;
-    pending.bytes = bytes;
-    pending.scope = scope;
+    pending = Pending{.scope = scope,
+                      .task = reinterpret_cast<const void*>(combine),
+                      .amount = bytes,
+                      .combine = combine};
     if (bytes != 0) std::memcpy(pending.value.data(), value, bytes);
-    site_of_[thread] = site;
+    wait_to_be_served(site);
+    return &served_view_->lanes[thread];
+}
+
+const double* Worker::products_served(sm_site site, const sm_product* products, uint32_t n_products,
+                                      uint32_t n_operands, sm_multiply multiply) {
+    const uint32_t thread = thread_;
+    pending_[thread] = Pending{
+        .task = products, .amount = n_products, .multiply = multiply, .n_operands = n_operands};
+    wait_to_be_served(site);
+    return &served_view_->matrices[thread].results[0][MatrixLanes::place(thread % SM_SIMD_WIDTH)];
+}
+
+void Worker::wait_to_be_served(sm_site site) {
+    site_of_[thread_] = site;
     simd_->served_waiting |= uint32_t{1} << lane();
     block();
-    return &view_->served_lanes[thread];
 }
 
 // All threads that have not returned wait at barriers, at more than one place.

@@ -40,6 +40,26 @@ const sm_thread* sm_current_thread() { return worker().current_thread(); }
     return worker().quad_exchange(site, value, bytes, combine);
 }
 
+double* sm_matrix_operands() { return worker().matrix_operands(); }
+
+[[gnu::visibility("hidden")]] const double* softmetal_matrix_products(sm_site site,
+                                                                      const sm_product* products,
+                                                                      sm_u32 n_products,
+                                                                      sm_u32 n_operands,
+                                                                      sm_multiply multiply) {
+    return worker().matrix_products(site, products, n_products, n_operands, multiply);
+}
+
+[[gnu::visibility("hidden")]] double softmetal_matrix_product(sm_site site, double left,
+                                                              double right, sm_multiply multiply) {
+    static constexpr sm_product kOne[] = {{.left = 0, .right = 1}};
+    Worker& here = worker();
+    double* const operands = here.matrix_operands();
+    operands[0] = left;
+    operands[SM_SIMD_WIDTH] = right;
+    return *here.matrix_products(site, kOne, 1, 2, multiply);
+}
+
 void* sm_threadgroup_storage(const sm_threadgroup_variable* variable) {
     return worker().threadgroup_storage(*variable);
 }

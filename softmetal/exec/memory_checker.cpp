@@ -25,12 +25,11 @@ std::string describe_access(uint64_t bytes, uint32_t kind) {
                        bytes, bytes == 1 ? "" : "s");
 }
 
-void MemoryChecker::begin(const MemoryMap& map, const Launch& launch, Region executor) {
+void MemoryChecker::begin(const MemoryMap& map, const Launch& launch) {
     map_ = &map;
     launch_ = &launch;
     recent_ = {};
     own_.clear();
-    if (executor.bytes != 0) own_.push_back(std::move(executor));
 }
 
 bool MemoryChecker::search(const Access& access) {

@@ -21,9 +21,10 @@ struct Access {
 
 class MemoryChecker {
   public:
-    // For one run. `executor` is what kernels and the executor hand each other, if anything.
-    void begin(const MemoryMap& map, const Launch& launch, Region executor);
-    void add_threadgroup_array(Region array) { own_.push_back(std::move(array)); }
+    // For one run.
+    void begin(const MemoryMap& map, const Launch& launch);
+    // Memory of this worker: threadgroup arrays, and what kernels and the executor hand each other.
+    void add(Region region) { own_.push_back(std::move(region)); }
 
     // `stack` is the lowest address of the running thread's stack.
     bool allows(const Access& access, uintptr_t stack, uint64_t stack_bytes) {
@@ -65,7 +66,7 @@ class MemoryChecker {
     std::array<Recent, 64> recent_ = {};
     const MemoryMap* map_ = nullptr;
     const Launch* launch_ = nullptr;
-    std::vector<Region> own_;  // threadgroup arrays and the executor's
+    std::vector<Region> own_;
 };
 
 std::string describe_access(uint64_t bytes, uint32_t kind);  // "reads 4 bytes"

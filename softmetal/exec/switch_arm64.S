@@ -104,5 +104,7 @@ softmetal_last_call:
     waiting_function sm_simdgroup_barrier, softmetal_simdgroup_barrier
     waiting_function sm_simd_exchange, softmetal_simd_exchange
     waiting_function sm_quad_exchange, softmetal_quad_exchange
+    waiting_function sm_matrix_product, softmetal_matrix_product
+    waiting_function sm_matrix_products, softmetal_matrix_products
 
     .section .note.GNU-stack,"",%progbits

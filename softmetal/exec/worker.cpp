@@ -54,6 +54,14 @@ void copy_value(sm_u8* to, const void* from, uint32_t bytes) {
     }
 }
 
+template <class View>
+Region region_of(const View& view) {
+    return {.begin = reinterpret_cast<uintptr_t>(&view),
+            .bytes = sizeof view,
+            .kind = Region::Kind::Executor,
+            .name = "what the executor hands to kernels"};
+}
+
 // Of the argument that a threadgroup memory binding serves.
 const char* argument_name(const Launch& launch, size_t index) {
     for (uint32_t i = 0; i < launch.kernel->n_arguments; ++i) {
@@ -118,6 +126,7 @@ Worker::Worker() : main_(fiber_of_this_thread()), pool_(&Worker::fiber_function,
 
 Worker::~Worker() {
     if (view_ != nullptr) munmap(view_, sizeof(KernelView));
+    if (served_view_ != nullptr) munmap(served_view_, sizeof(ServedView));
     if (arena_ != nullptr) munmap(arena_, arena_bytes_);
 }
 
@@ -127,26 +136,27 @@ bool Worker::begin(const GridPlan& plan) {
     error_.clear();
     barriers_ = 0;
     serves_in_turns_ = plan.launch.serve_lowest_site_first;
-    if (serves_in_turns_) pending_.resize(GridPlan::kMaxThreads);
     if (view_ == nullptr) view_ = static_cast<KernelView*>(map(sizeof(KernelView)));
+    if (serves_in_turns_ && served_view_ == nullptr) {
+        served_view_ = static_cast<ServedView*>(map(sizeof(ServedView)));
+        pending_.resize(GridPlan::kMaxThreads);
+    }
     if (arena_bytes_ < plan.threadgroup_arena_bytes) {
         if (arena_ != nullptr) munmap(arena_, arena_bytes_);
         arena_bytes_ = round_up(plan.threadgroup_arena_bytes, 1 << 16);
         arena_ = static_cast<char*>(map(arena_bytes_));
         if (arena_ == nullptr) arena_bytes_ = 0;
     }
-    if (view_ == nullptr || arena_ == nullptr) {
+    if (view_ == nullptr || arena_ == nullptr || (serves_in_turns_ && served_view_ == nullptr)) {
         error_ = "out of memory for threadgroups";
         return false;
     }
 
     checks_accesses_ = plan.checks_accesses();
     if (checks_accesses_) {
-        checker_.begin(plan.memory, plan.launch,
-                       Region{.begin = reinterpret_cast<uintptr_t>(view_),
-                              .bytes = sizeof(KernelView),
-                              .kind = Region::Kind::Executor,
-                              .name = "what the executor hands to kernels"});
+        checker_.begin(plan.memory, plan.launch);
+        checker_.add(region_of(*view_));
+        if (serves_in_turns_) checker_.add(region_of(*served_view_));
     }
     counter_.reset();
     if (plan.touched != nullptr) counter_.emplace(*plan.touched);
@@ -180,7 +190,7 @@ void Worker::end() {
     plan_ = nullptr;
 }
 
-// ---- One threadgroup ----------------------------------------------------------------------------
+// ---- One threadgroup
 
 bool Worker::run_threadgroup(uint64_t index) {
     prepare_group(index);
@@ -252,7 +262,6 @@ void Worker::lay_out_threads(sm_u32x3 size) {
 }
 
 // ---- Scheduling
-// -----------------------------------------------------------------------------------
 
 // What every fiber does, again and again, until its worker ends: start threads, and when one of
 // them had to wait, finish it later.
@@ -288,14 +297,21 @@ void Worker::finish_thread() {
     const uint32_t index = group.first_thread / SM_SIMD_WIDTH;
     group.alive &= ~(uint32_t{1} << lane());
     --alive_;
-    if (group.simd.waiting != 0 && group.simd.waiting == group.alive && !group.simd.is_mixed) {
-        complete(group.simd, view_->simd_lanes[index][group.simd.parity], group.simd.waiting);
+    auto& simd = group.simd;
+    if (simd.waiting != 0 && simd.waiting == group.alive && !simd.is_mixed) {
+        if (simd.multiply != nullptr) {
+            complete_products(simd, view_->matrix_lanes[index][simd.parity]);
+        } else {
+            complete_exchange(simd, view_->simd_lanes[index][simd.parity]);
+        }
+        release(simd, simd.waiting);
     }
     if (group.quad_waiting != 0) {
         auto& quad = group.quads[lane() / 4];
         if (quad.waiting != 0 && quad.waiting == (group.alive & quad_mask(lane())) &&
             !quad.is_mixed) {
-            complete(quad, view_->quad_lanes[index][lane() / 4][quad.parity], group.quad_waiting);
+            complete_exchange(quad, view_->quad_lanes[index][lane() / 4][quad.parity]);
+            release(quad, group.quad_waiting);
         }
     }
     if (barrier_waiting_ != 0 && barrier_waiting_ == alive_ && !barrier_is_mixed_) {
@@ -346,7 +362,6 @@ void Worker::block() {
 }
 
 // ---- Meeting points
-// ---------------------------------------------------------------------------------
 
 void Worker::threadgroup_barrier(sm_site site) {
     if (barrier_waiting_ == 0) {
@@ -407,21 +422,16 @@ const sm_lanes* Worker::quad_exchange(sm_site site, const void* value, uint32_t 
                                                                sm_site site, const void* value,
                                                                uint32_t bytes, sm_combine combine) {
     sm_lanes& meet = lanes[meeting.parity];
-    const uint32_t bit = uint32_t{1} << lane();
-    if (meeting.waiting == 0) {
-        meeting.site = site;
-        meeting.combine = combine;
-        meeting.bytes = bytes;
-    } else if (meeting.site != site || meeting.combine != combine || meeting.bytes != bytes) {
-        // One source position can hold two calls: a macro, or two instances of a template.
-        meeting.is_mixed = true;
-    }
+    const bool is_complete =
+        meeting.arrive(lane(), members, site, reinterpret_cast<const void*>(combine), bytes);
+    waiting |= uint32_t{1} << lane();
+    meeting.combine = combine;
+    meeting.multiply = nullptr;
     if (!meeting.is_mixed) copy_value(meet.value + lane() * bytes, value, bytes);
-    meeting.waiting |= bit;
-    waiting |= bit;
-    if (meeting.waiting == members && !meeting.is_mixed) {
-        complete(meeting, meet, waiting);
-        simd_->ready &= ~bit;
+    if (is_complete) {
+        complete_exchange(meeting, meet);
+        release(meeting, waiting);
+        simd_->ready &= ~(uint32_t{1} << lane());
         return &meet;
     }
     site_of_[thread_] = site;
@@ -429,23 +439,65 @@ const sm_lanes* Worker::quad_exchange(sm_site site, const void* value, uint32_t 
     return &meet;
 }
 
-inline void Worker::complete(Rendezvous& meeting, sm_lanes& lanes, uint32_t& waiting) {
-    const uint32_t active = meeting.waiting;
-    lanes.active = active;
-    lanes.bytes = meeting.bytes;
-    for (uint32_t absent = ~active; absent != 0; absent &= absent - 1) {
+inline void Worker::complete_exchange(const Rendezvous& meeting, sm_lanes& lanes) {
+    lanes.active = meeting.waiting;
+    lanes.bytes = meeting.amount;
+    for (uint32_t absent = ~meeting.waiting; absent != 0; absent &= absent - 1) {
         const auto lane = static_cast<uint32_t>(std::countr_zero(absent));
-        std::memset(lanes.value + lane * meeting.bytes, 0, meeting.bytes);
+        std::memset(lanes.value + lane * meeting.amount, 0, meeting.amount);
     }
     if (meeting.combine != nullptr) meeting.combine(&lanes);
+}
+
+// Those who met may go on.
+inline void Worker::release(Rendezvous& meeting, uint32_t& waiting) {
+    const uint32_t active = meeting.waiting;
     meeting.waiting = 0;
     meeting.parity ^= 1;
     waiting &= ~active;
     simd_->ready |= active;
 }
 
+double* Worker::matrix_operands() {
+    MatrixLanes& lanes = serves_in_turns_
+                             ? served_view_->matrices[thread_]
+                             : view_->matrix_lanes[thread_ / SM_SIMD_WIDTH][simd_->simd.parity];
+    return &lanes.operands[0][MatrixLanes::place(lane())];
+}
+
+const double* Worker::matrix_products(sm_site site, const sm_product* products, uint32_t n_products,
+                                      uint32_t n_operands, sm_multiply multiply) {
+    if (serves_in_turns_) {
+        return products_served(site, products, n_products, n_operands, multiply);
+    }
+    Rendezvous& meeting = simd_->simd;
+    MatrixLanes& lanes = view_->matrix_lanes[thread_ / SM_SIMD_WIDTH][meeting.parity];
+    const double* const result = &lanes.results[0][MatrixLanes::place(lane())];
+    const bool is_complete = meeting.arrive(lane(), simd_->alive, site, products, n_products);
+    meeting.multiply = multiply;
+    meeting.n_operands = n_operands;
+    if (is_complete) {
+        complete_products(meeting, lanes);
+        release(meeting, meeting.waiting);
+        simd_->ready &= ~(uint32_t{1} << lane());
+        return result;
+    }
+    site_of_[thread_] = site;
+    block();
+    return result;
+}
+
+void Worker::complete_products(const Rendezvous& meeting, MatrixLanes& lanes) {
+    for (uint32_t absent = ~meeting.waiting; absent != 0; absent &= absent - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(absent));
+        for (uint32_t i = 0; i < meeting.n_operands; ++i) {
+            lanes.operands[i][MatrixLanes::place(lane)] = 0;
+        }
+    }
+    lanes.multiply(static_cast<const sm_product*>(meeting.task), meeting.amount, meeting.multiply);
+}
+
 // ---- Memory
-// -----------------------------------------------------------------------------------------
 
 void* Worker::place(uint64_t bytes, uint64_t alignment, const char* name) {
     const uint64_t begin =
@@ -453,11 +505,10 @@ void* Worker::place(uint64_t bytes, uint64_t alignment, const char* name) {
     if (bytes > arena_bytes_ || begin > arena_bytes_ - bytes) return nullptr;
     arena_used_ = begin + bytes;
     if (checks_accesses_) {
-        checker_.add_threadgroup_array(
-            Region{.begin = reinterpret_cast<uintptr_t>(arena_ + begin),
-                   .bytes = bytes,
-                   .kind = Region::Kind::Threadgroup,
-                   .name = "threadgroup memory '" + std::string(name) + "'"});
+        checker_.add(Region{.begin = reinterpret_cast<uintptr_t>(arena_ + begin),
+                            .bytes = bytes,
+                            .kind = Region::Kind::Threadgroup,
+                            .name = "threadgroup memory '" + std::string(name) + "'"});
     }
     return arena_ + begin;
 }

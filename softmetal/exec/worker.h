@@ -23,12 +23,32 @@ namespace softmetal::exec {
 // Where the lanes of a SIMD group (or of a quad) meet to exchange values. There are two buffers:
 // a lane that leaves early may already write its next value while others still read this one's.
 struct Rendezvous {
+    // What the lanes must agree on: the place, what is to be done there (a combine function or a
+    // list of products), and how many bytes or products there are.
     sm_site site = 0;
-    sm_combine combine = nullptr;
-    uint32_t bytes = 0;
+    const void* task = nullptr;
+    uint32_t amount = 0;
+
     uint32_t waiting = 0;   // lanes
     uint32_t parity = 0;    // the buffer in use
-    bool is_mixed = false;  // not all waiting lanes stand at `site`
+    bool is_mixed = false;  // not all waiting lanes came to the same
+    sm_combine combine = nullptr;
+    sm_multiply multiply = nullptr;  // for products of matrices
+    uint32_t n_operands = 0;
+
+    // True when all `members` have come and came to the same.
+    bool arrive(uint32_t lane, uint32_t members, sm_site at, const void* to_do, uint32_t how_much) {
+        if (waiting == 0) {
+            site = at;
+            task = to_do;
+            amount = how_much;
+        } else if (site != at || task != to_do || amount != how_much) {
+            // One source position can hold two calls: a macro, or two instances of a template.
+            is_mixed = true;
+        }
+        waiting |= uint32_t{1} << lane;
+        return waiting == members && !is_mixed;
+    }
 };
 
 struct SimdGroup {
@@ -59,16 +79,39 @@ class AlternateStack {
     void* memory_ = nullptr;
 };
 
+// The operands and results of products of matrices, in the pairs that lanes have of them.
+struct MatrixLanes {
+    using Matrix = std::array<double, SM_SIMD_WIDTH>;
+    alignas(64) std::array<Matrix, SM_MATRIX_OPERANDS> operands;
+    std::array<Matrix, SM_MATRIX_PRODUCTS> results;
+
+    static uint32_t place(uint32_t lane) {
+        return (sm_matrix_row(lane) * 8 + sm_matrix_column(lane)) / 2;
+    }
+    void multiply(const sm_product* products, uint32_t n_products, sm_multiply function) {
+        function(reinterpret_cast<const float*>(operands.data()), products, n_products,
+                 reinterpret_cast<float*>(results.data()));
+    }
+};
+
 // Everything of the executor that a kernel module reads or writes, in one stretch of memory.
 struct KernelView {
     static constexpr uint32_t kSimdGroups = GridPlan::kMaxThreads / SM_SIMD_WIDTH;
+    template <class Lanes>
+    using Buffers = std::array<Lanes, 2>;
 
     sm_group group;
     sm_arguments arguments;
     std::array<sm_thread, GridPlan::kMaxThreads> threads;
-    std::array<std::array<sm_lanes, 2>, kSimdGroups> simd_lanes;
-    std::array<std::array<std::array<sm_lanes, 2>, SimdGroup::kQuads>, kSimdGroups> quad_lanes;
-    std::array<sm_lanes, GridPlan::kMaxThreads> served_lanes;  // serve_lowest_site_first: its own
+    std::array<Buffers<sm_lanes>, kSimdGroups> simd_lanes;
+    std::array<std::array<Buffers<sm_lanes>, SimdGroup::kQuads>, kSimdGroups> quad_lanes;
+    std::array<Buffers<MatrixLanes>, kSimdGroups> matrix_lanes;
+};
+
+// The same for lanes that are served in turns: each has its own.
+struct ServedView {
+    std::array<sm_lanes, GridPlan::kMaxThreads> lanes;
+    std::array<MatrixLanes, GridPlan::kMaxThreads> matrices;
 };
 
 class Worker {
@@ -98,6 +141,9 @@ class Worker {
                                   sm_combine combine);
     const sm_lanes* quad_exchange(sm_site site, const void* value, uint32_t bytes,
                                   sm_combine combine);
+    double* matrix_operands();
+    const double* matrix_products(sm_site site, const sm_product* products, uint32_t n_products,
+                                  uint32_t n_operands, sm_multiply multiply);
     void* threadgroup_storage(const sm_threadgroup_variable& variable);
     void log(const LogMessage& message) const;
     void access(const Access& access) {
@@ -112,11 +158,14 @@ class Worker {
 
   private:
     enum class Scope : uint8_t { Simdgroup, Quad };
-    struct Pending {  // what a lane brought to a call, when lanes are served in turns
-        sm_combine combine = nullptr;
-        uint32_t bytes = 0;
+    struct Pending {  // what a lane came to, when lanes are served in turns
         Scope scope = Scope::Simdgroup;
-        alignas(16) std::array<sm_u8, SM_MAX_LANE_BYTES> value;
+        const void* task = nullptr;
+        uint32_t amount = 0;
+        sm_combine combine = nullptr;
+        sm_multiply multiply = nullptr;
+        uint32_t n_operands = 0;
+        alignas(16) std::array<sm_u8, SM_MAX_LANE_BYTES> value = {};
     };
     struct PlacedVariable {
         const sm_threadgroup_variable* variable;
@@ -137,7 +186,9 @@ class Worker {
     const sm_lanes* exchange(Rendezvous& meeting, std::array<sm_lanes, 2>& lanes, uint32_t members,
                              uint32_t& waiting, sm_site site, const void* value, uint32_t bytes,
                              sm_combine combine);
-    void complete(Rendezvous& meeting, sm_lanes& lanes, uint32_t& waiting);
+    void complete_exchange(const Rendezvous& meeting, sm_lanes& lanes);
+    void complete_products(const Rendezvous& meeting, MatrixLanes& lanes);
+    void release(Rendezvous& meeting, uint32_t& waiting);
     bool complete_barrier();
     void* place(uint64_t bytes, uint64_t alignment, const char* name);
     [[noreturn]] void refuse(const Access& access);
@@ -154,7 +205,12 @@ class Worker {
     bool resolve_barrier();
     const sm_lanes* exchange_served(sm_site site, const void* value, uint32_t bytes,
                                     sm_combine combine, Scope scope);
+    const double* products_served(sm_site site, const sm_product* products, uint32_t n_products,
+                                  uint32_t n_operands, sm_multiply multiply);
+    void wait_to_be_served(sm_site site);
     void serve(SimdGroup& group, uint32_t lanes);
+    void serve_exchange(const SimdGroup& group, uint32_t lanes);
+    void serve_products(const SimdGroup& group, uint32_t lanes);
     uint64_t rank(sm_site site) const;
 
     // Reports, report.cpp.
@@ -191,6 +247,7 @@ class Worker {
     int rotation_ = 0;
     sm_site barrier_site_ = 0;
     KernelView* view_ = nullptr;
+    ServedView* served_view_ = nullptr;  // once lanes were served in turns
     std::array<Fiber*, GridPlan::kMaxThreads> fiber_of_ = {};
     std::array<sm_site, GridPlan::kMaxThreads> site_of_ = {};
     std::array<SimdGroup, KernelView::kSimdGroups> simds_;

@@ -78,7 +78,7 @@ void Worker::report_fault() {
     // Nothing was checked, so nothing is known but the address.
     const auto map = MemoryMap(plan_->launch);
     auto checker = MemoryChecker();
-    checker.begin(map, plan_->launch, Region{});
+    checker.begin(map, plan_->launch);
     const auto access = Access{.address = reinterpret_cast<uintptr_t>(fault_.address),
                                .bytes = 1,
                                .kind = fault_.is_write ? uint32_t{SM_WRITE} : uint32_t{SM_READ}};

@@ -173,7 +173,7 @@ std::vector<std::string> Toolchain::compile(Build build, bool fast_math, const f
         append(command, {"-include-pch", prelude.string()});
     else
         append(command, {"-I" + root.string(), "-include", prelude.string()});
-    if (build == Build::Checked) command.push_back("-fpass-plugin=" + pass_plugin);
+    command.push_back("-fpass-plugin=" + pass_plugin);
     // No C library of its own: the executor is all a kernel needs.
     append(command, {"-shared", "-nostdlib", SOFTMETAL_LINKER_FLAG, translated.string(), "-o",
                      object.string()});

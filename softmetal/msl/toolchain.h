@@ -19,7 +19,7 @@ struct Toolchain {
     std::filesystem::path root;         // the folder above softmetal/
     std::filesystem::path precompiled;  // where preludes compiled ahead lie
     std::string builtins;               // compiler-rt's archive; "" when there is none
-    std::string pass_plugin;            // inserts the checks
+    std::string pass_plugin;            // clang's plugin for kernels, exec/pass
 
     // Paths fixed when softmetal was configured; SOFTMETAL_CLANG names another compiler.
     static Toolchain configured();

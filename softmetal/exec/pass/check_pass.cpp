@@ -1,23 +1,20 @@
-// Builds checked modules: before every access to memory that is not known to be right, calls the
-// executor (sm_access), or, where the bounds are known here, compares. Runs at the end of the
-// optimiser, so that it sees the accesses that are really made; the vectorisers are off by flags.
+#include "softmetal/exec/pass/check_pass.h"
+
 #include "llvm/Demangle/Demangle.h"
-#include "llvm/IR/AttributeMask.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/PassManager.h"
-#include "llvm/Passes/PassBuilder.h"
-#include "llvm/Passes/PassPlugin.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "softmetal/exec/pass/accesses.h"
 #include "softmetal/exec/pass/constant_uses.h"
+#include "softmetal/exec/pass/purity.h"
 
 namespace softmetal::exec::pass {
-namespace {
 
 using namespace llvm;
+
+namespace {
 
 class Checker {
   public:
@@ -77,20 +74,6 @@ class Checker {
         return builder.CreateZExtOrTrunc(bytes, long_);
     }
 
-    // What the optimiser found out about a function no longer holds once it calls the executor.
-    static void forget_purity(Function& function) {
-        AttributeMask lost;
-        for (const auto kind :
-             {Attribute::Memory, Attribute::NoSync, Attribute::WillReturn, Attribute::NoFree,
-              Attribute::Speculatable, Attribute::NoCallback, Attribute::MustProgress}) {
-            lost.addAttribute(kind);
-        }
-        function.removeFnAttrs(lost);
-        for (auto* user : function.users()) {
-            if (auto* call = dyn_cast<CallBase>(user)) call->removeFnAttrs(lost);
-        }
-    }
-
     Module& module_;
     Type *long_, *int_;
     FunctionCallee access_, overrun_;
@@ -115,32 +98,29 @@ SmallPtrSet<const Function*, 16> trusted_functions(const Module& module) {
     return trusted;
 }
 
-struct CheckPass : PassInfoMixin<CheckPass> {
-    PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
-        add_constant_uses(module);
-        const auto trusted = trusted_functions(module);
-        std::vector<Function*> functions;
-        for (auto& function : module) {
-            if (!function.isDeclaration() && !trusted.contains(&function)) {
-                functions.push_back(&function);
-            }
-        }
-        auto checker = Checker(module);
-        for (auto* function : functions) checker.check(*function);
-        return PreservedAnalyses::none();
-    }
-    static bool isRequired() { return true; }
-};
-
 }  // namespace
-}  // namespace softmetal::exec::pass
 
-extern "C" __attribute__((visibility("default"), weak)) llvm::PassPluginLibraryInfo
-llvmGetPassPluginInfo() {
-    return {LLVM_PLUGIN_API_VERSION, "softmetal-check", "1", [](llvm::PassBuilder& builder) {
-                builder.registerOptimizerLastEPCallback(
-                    [](llvm::ModulePassManager& manager, llvm::OptimizationLevel) {
-                        manager.addPass(softmetal::exec::pass::CheckPass());
-                    });
-            }};
+bool is_checked(const Module& module) {
+    const auto* table = module.getNamedGlobal("softmetal_module");
+    if (table == nullptr || !table->hasInitializer()) return false;
+    const auto* flag =
+        dyn_cast_or_null<ConstantInt>(table->getInitializer()->getAggregateElement(1));
+    return flag != nullptr && !flag->isZero();
 }
+
+PreservedAnalyses CheckPass::run(Module& module, ModuleAnalysisManager&) {
+    if (!is_checked(module)) return PreservedAnalyses::all();
+    add_constant_uses(module);
+    const auto trusted = trusted_functions(module);
+    std::vector<Function*> functions;
+    for (auto& function : module) {
+        if (!function.isDeclaration() && !trusted.contains(&function)) {
+            functions.push_back(&function);
+        }
+    }
+    auto checker = Checker(module);
+    for (auto* function : functions) checker.check(*function);
+    return PreservedAnalyses::none();
+}
+
+}  // namespace softmetal::exec::pass

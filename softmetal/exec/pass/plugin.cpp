@@ -1,0 +1,17 @@
+// What clang loads (-fpass-plugin) to compile kernels: registers our passes at the end of its
+// optimiser.
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Passes/PassPlugin.h"
+#include "softmetal/exec/pass/check_pass.h"
+#include "softmetal/exec/pass/merge_products.h"
+
+extern "C" __attribute__((visibility("default"), weak)) llvm::PassPluginLibraryInfo
+llvmGetPassPluginInfo() {
+    return {LLVM_PLUGIN_API_VERSION, "softmetal", "1", [](llvm::PassBuilder& builder) {
+                builder.registerOptimizerLastEPCallback(
+                    [](llvm::ModulePassManager& manager, llvm::OptimizationLevel) {
+                        manager.addPass(softmetal::exec::pass::MergeProductsPass());
+                        manager.addPass(softmetal::exec::pass::CheckPass());
+                    });
+            }};
+}
