@@ -98,8 +98,6 @@ SmallPtrSet<const Function*, 16> trusted_functions(const Module& module) {
     return trusted;
 }
 
-}  // namespace
-
 bool is_checked(const Module& module) {
     const auto* table = module.getNamedGlobal("softmetal_module");
     if (table == nullptr || !table->hasInitializer()) return false;
@@ -107,6 +105,8 @@ bool is_checked(const Module& module) {
         dyn_cast_or_null<ConstantInt>(table->getInitializer()->getAggregateElement(1));
     return flag != nullptr && !flag->isZero();
 }
+
+}  // namespace
 
 PreservedAnalyses CheckPass::run(Module& module, ModuleAnalysisManager&) {
     if (!is_checked(module)) return PreservedAnalyses::all();
