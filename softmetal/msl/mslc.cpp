@@ -16,10 +16,11 @@ namespace {
 
 using namespace softmetal;
 
-enum class Action : unsigned char { Compile, Ptx, Preprocess, Translate, Flatten, List };
+enum class Action : unsigned char { Compile, Preprocess, Translate, Flatten, List, Precompile };
 
 struct Command {
     Action action = Action::Compile;
+    msl::Target target = msl::Target::Native;
     std::vector<std::string> files;
     std::string output;   // "": standard output, or default.smlib
     std::string depfile;  // "": none
@@ -43,6 +44,7 @@ constexpr const char* kUsage =
     "  -S                show the C++ that is compiled\n"
     "  --flatten         write one source without includes of its own, for newLibraryWithSource\n"
     "  --target=ptx      write PTX for NVIDIA GPUs instead of a library for this machine\n"
+    "  --precompile      compile the Metal library ahead; else the first run does\n"
     "  --list            show the kernels of a compiled library\n";
 
 // Options with a value take it from the same word (-Iinclude) or the next one.
@@ -52,8 +54,10 @@ class Parser {
 
     Result<Command> run() {
         for (; at_ < words_.size(); ++at_) SOFTMETAL_TRY(word());
+        if (out_.action == Action::Precompile) return std::move(out_);
         if (out_.files.empty()) return fail("no input files");
-        const bool takes_one = out_.action == Action::List || out_.action == Action::Ptx;
+        const bool takes_one = out_.action == Action::List || (out_.action == Action::Compile &&
+                                                               out_.target == msl::Target::Nvptx);
         if (takes_one && out_.files.size() != 1) return fail("only one file can be given here");
         return std::move(out_);
     }
@@ -72,9 +76,11 @@ class Parser {
         } else if (word == "--flatten") {
             out_.action = Action::Flatten;
         } else if (word == "--target=ptx") {
-            out_.action = Action::Ptx;
+            out_.target = msl::Target::Nvptx;
         } else if (word == "--target=native") {
-            out_.action = Action::Compile;
+            out_.target = msl::Target::Native;
+        } else if (word == "--precompile") {
+            out_.action = Action::Precompile;
         } else if (word == "--list") {
             out_.action = Action::List;
         } else if (word == "-E") {
@@ -125,9 +131,11 @@ Result<> show(const Command& command) {
     std::string out;
     for (const auto& file : command.files) {
         const auto source = SOFTMETAL_TRY(msl::read_file(file));
-        const auto stage =
-            command.action == Action::Preprocess ? msl::preprocessed : msl::translated;
-        out += SOFTMETAL_TRY(stage(source, file, folder_of(file), command.options));
+        const auto folder = folder_of(file);
+        auto read = SOFTMETAL_TRY(msl::preprocess(source, file, folder, command.options));
+        if (command.action == Action::Translate)
+            read.text = SOFTMETAL_TRY(msl::translate(read, source, file, command.target)).text;
+        out += read.text;
     }
     return write(command.output, out);
 }
@@ -211,9 +219,10 @@ Result<> compile_to_ptx(const Command& command) {
 Result<> run(const Command& command) {
     switch (command.action) {
         case Action::Compile:
-            return compile(command);
-        case Action::Ptx:
-            return compile_to_ptx(command);
+            return command.target == msl::Target::Native ? compile(command)
+                                                         : compile_to_ptx(command);
+        case Action::Precompile:
+            return msl::precompile_library();
         case Action::Preprocess:
         case Action::Translate:
             return show(command);

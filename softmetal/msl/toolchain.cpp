@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <map>
@@ -13,6 +14,7 @@
 #include "softmetal/msl/hash.h"
 #include "softmetal/msl/paths.h"
 #include "softmetal/msl/process.h"
+#include "softmetal/msl/stages.h"
 
 namespace softmetal::msl {
 namespace {
@@ -215,6 +217,14 @@ std::vector<std::string> Toolchain::compile_to_ptx(bool fast_math, const fs::pat
     return command;
 }
 
+Result<> precompile_library() {
+    const auto tools = Toolchain::configured();
+    for (const auto build : {Build::Plain, Build::Checked})
+        for (const bool fast_math : {false, true})
+            SOFTMETAL_TRY(tools.precompiled_prelude(build, fast_math));
+    return {};
+}
+
 Result<fs::path> Toolchain::precompiled_prelude(Build build, bool fast_math) const {
     const auto header = library() / "prelude.h";
     const auto flags = language_flags(build, fast_math);
@@ -227,8 +237,10 @@ Result<fs::path> Toolchain::precompiled_prelude(Build build, bool fast_math) con
     if (access(precompiled.c_str(), W_OK) != 0) return header;
 
     forget_old_preludes(precompiled);
-    // Under a name of our own first: another process may be doing the same.
-    const auto mine = precompiled / (hex(key) + "-" + std::to_string(getpid()) + ".tmp");
+    // Under a name of our own first: others may be doing the same.
+    static std::atomic<uint64_t> number = 0;
+    const auto mine = precompiled / (hex(key) + "-" + std::to_string(getpid()) + "-" +
+                                     std::to_string(number.fetch_add(1)) + ".tmp");
     std::vector<std::string> command = {clang, "-x", "c++-header"};
     append(command, flags);
     append(command, {"-w", "-Xclang", "-fno-pch-timestamp", "-I" + root.string(), header.string(),

@@ -28,10 +28,9 @@ class Translator {
     Translation run() {
         replace_words(tokens_, edits_, errors_);
         if (tokens_.balanced) declarations({0, tokens_.size()}, "");
-        Translation out{edits_.apply(text_), std::move(errors_), {}};
+        const auto names = kernel_names();
+        Translation out{edits_.apply(text_), std::move(errors_), names};
         if (!out.text.ends_with('\n')) out.text += '\n';
-        for (const auto& instance : module_.instances)
-            out.kernels.push_back(name_of(instance, module_.kernels[instance.kernel]));
         if (!out.errors.empty() || !tokens_.balanced) return out;
         out.text += target_ == Target::Native ? write_table(module_, tokens_.files)
                                               : write_nvptx_entries(module_);
@@ -39,6 +38,19 @@ class Translator {
     }
 
   private:
+    // Kernels are found by name: a name given twice would hide one of them.
+    std::vector<std::string> kernel_names() {
+        std::vector<std::string> out;
+        for (const auto& instance : module_.instances) {
+            auto name = name_of(instance, module_.kernels[instance.kernel]);
+            if (std::find(out.begin(), out.end(), name) != out.end())
+                errors_.push_back(
+                    {instance.place, "error", "another kernel is named '" + name + "' already"});
+            out.push_back(std::move(name));
+        }
+        return out;
+    }
+
     // ---- namespaces and classes ----
 
     void declarations(Range range, const std::string& path) {
@@ -101,7 +113,10 @@ class Translator {
         if (declaration.is_kernel) return kernel(declaration);
         for (const auto& attribute : declaration.attributes)
             other_attribute(declaration, attribute);
-        if (!declaration.shape.has_parameters) derived_constant(declaration);
+        if (!declaration.shape.has_parameters) {
+            derived_constant(declaration);
+            check_program_scope(declaration);
+        }
         if (declaration.body == kNowhere) return;
         const Range body = {declaration.body + 1, tokens_.partner[declaration.body]};
         n_templates_ += declaration.shape.template_headers.size();
@@ -114,6 +129,21 @@ class Translator {
             function_body(body, false);
         }
         n_templates_ -= declaration.shape.template_headers.size();
+    }
+
+    // Memory of a threadgroup, or of nobody, would be shared by the whole grid.
+    void check_program_scope(const Declaration& declaration) {
+        if (n_classes_ > 0 || declaration.is_class || declaration.shape.head.empty()) return;
+        const auto& head = declaration.shape.head;
+        if (tokens_[head.begin].is("typedef") || tokens_[head.begin].is("friend")) return;
+        const size_t type_end = skip_type(tokens_, head.begin, head.end);
+        if (type_end == kNowhere || type_end >= head.end || !tokens_[type_end].is_word()) return;
+        for (size_t i = head.begin; i < type_end; ++i)
+            if (is_address_space(tokens_[i]) && !tokens_[i].is("constant"))
+                errors_.push_back(error_at(tokens_, type_end,
+                                           "program scope variable '" +
+                                               std::string(tokens_[type_end].text) +
+                                               "' must be in the constant address space"));
     }
 
     // No other unit calls into this one, so a function that is not used need not be there.
@@ -192,7 +222,6 @@ class Translator {
         function_body({declaration.body + 1, tokens_.partner[declaration.body]}, true);
         n_templates_ -= declaration.shape.template_headers.size();
         if (!out.is_template) {
-            claim_name(out.host_name, name_at);
             module_.instances.push_back(
                 {module_.kernels.size(), out.name, out.host_name, out.scope, out.place});
         } else if (declaration.is_specialization) {
@@ -303,16 +332,8 @@ class Translator {
             // too.
             edits_.blank(tokens_.offset(begin), tokens_.end_offset(next - 1));
         }
-        claim_name(out.host_name, name_at);
         module_.instances.push_back(std::move(out));
         return next;
-    }
-
-    // Kernels are found by name: a name given twice would hide one of them.
-    void claim_name(const std::string& host_name, size_t at) {
-        if (!host_name.empty() && !host_names_.insert(host_name).second)
-            errors_.push_back(
-                error_at(tokens_, at, "another kernel is named " + host_name + " already"));
     }
 
     size_t find_kernel(const std::string& name) const {
@@ -428,7 +449,6 @@ class Translator {
     std::vector<std::string> scope_;
     size_t n_templates_ = 0, n_classes_ = 0;  // around
     std::map<std::string, std::vector<size_t>> kernels_by_name_;
-    std::set<std::string> host_names_;
     std::map<std::string, std::string> signatures_;
     std::set<std::string_view> load_time_constants_;  // function constants and what depends on them
 };

@@ -111,6 +111,13 @@ TEST(Diagnostics, WarnWithoutRefusing) {
         HasSubstr("program_source:1:60: warning: variable 'y' is uninitialized when used here"));
 }
 
+TEST(Diagnostics, PassWarningsOfThePreprocessorOn) {
+    const auto unit = compile("\xef\xbb\xbf#warning mind the gap\nkernel void f() {}\n",
+                              "program_source", "", {.checked = false, .cache = false});
+    ASSERT_TRUE(unit) << unit.error();
+    EXPECT_THAT(unit->warnings, HasSubstr("program_source:1:2: warning: mind the gap"));
+}
+
 TEST(Diagnostics, SayWhatIsMissingWhenTheCompilerIs) {
     ASSERT_EQ(setenv("SOFTMETAL_CLANG", "/nowhere/clang++", 1), 0);
     const auto log = refusal("kernel void f() {}\n");

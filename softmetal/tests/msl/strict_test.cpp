@@ -36,9 +36,10 @@ std::string program(const std::string& folder, const std::string& name) {
 
 // The log of the check alone; "" when it has nothing to say.
 std::string log_of_check(const std::string& source) {
-    const auto text = preprocessed(source, "program_source", "", {});
-    if (!text) return text.error();
-    auto check = strict::Check::start(Toolchain::configured(), *text, source, "program_source");
+    const auto read = preprocess(source, "program_source", "", {});
+    if (!read) return read.error();
+    auto check =
+        strict::Check::start(Toolchain::configured(), read->text, source, "program_source");
     if (!check) return check.error();
     const auto done = check->finish();
     return done ? "" : done.error();
