@@ -200,6 +200,174 @@ kernel void gemm(device const half* a, device const half* b, device float* c, co
     }
 }
 
+// Products may be worked off later than they are written: whatever looks at a result in between, or
+// takes its place, must see what the order of the program says.
+TEST(StdlibMatrix, ResultsAreThereWheneverAProgramLooks) {
+    Program program(kBegin + R"(
+typedef simdgroup_float8x8 M;
+M square(M m) { M d; simdgroup_multiply(d, m, m); return d; }
+kernel void look(device const float* in, device float* out, uint lane [[thread_index_in_simdgroup]]) {
+    M a, b, one(1.0f), sum[3];
+    simdgroup_load(a, in);
+    simdgroup_load(b, in + 64);
+    for (int i = 0; i < 3; i++) sum[i] = make_filled_simdgroup_matrix<float, 8>(float(i));
+    // More products than are kept, to several results in turn.
+    for (int k = 0; k < 100; k++)
+        for (int i = 0; i < 3; i++) simdgroup_multiply_accumulate(sum[i], one, a, sum[i]);
+    M copy = sum[1];                                     // of a result not yet looked at
+    simdgroup_multiply_accumulate(sum[1], a, b, sum[1]); // which then changes
+    simdgroup_multiply(sum[2], sum[2], b);               // an operand not yet looked at, in place
+    M chained;
+    simdgroup_multiply_accumulate(chained, b, one, sum[0]);
+    { M dropped; simdgroup_multiply(dropped, a, b); }    // never looked at
+    M replaced;
+    simdgroup_multiply(replaced, a, b);
+    simdgroup_load(replaced, in + 64);                   // overwritten instead
+    M assigned;
+    simdgroup_multiply(assigned, a, b);
+    assigned = square(b);
+    a.thread_elements() = float2(0);                     // operands change after their products
+    b = a;
+    simdgroup_store(sum[0], out);
+    simdgroup_store(copy, out + 64);
+    simdgroup_store(sum[1], out + 128);
+    simdgroup_store(sum[2], out + 192);
+    simdgroup_store(chained, out + 256);
+    simdgroup_store(replaced, out + 320);
+    simdgroup_store(assigned, out + 384);
+    simdgroup_store(one * one, out + 448);
+}
+)",
+                    unchecked());
+    ASSERT_TRUE(program);
+    float in[128], out[512];
+    std::mt19937 random(6);
+    for (float& x : in) x = static_cast<float>(static_cast<int>(random() % 9) - 4);
+    program.run("look", 32, 32, {in, out});
+    const float *a = in, *b = in + 64;
+    const auto product = [](const float* p, const float* q, int r, int c) {
+        float sum = 0;
+        for (int k = 0; k < 8; ++k) sum += p[8 * r + k] * q[8 * k + c];
+        return sum;
+    };
+    float third[64];
+    for (int i = 0; i < 64; ++i) third[i] = 2 + 100 * a[i];
+    for (int r = 0; r < 8; ++r) {
+        for (int c = 0; c < 8; ++c) {
+            const int i = 8 * r + c;
+            EXPECT_EQ(out[i], 100 * a[i]);
+            EXPECT_EQ(out[64 + i], 1 + 100 * a[i]);
+            EXPECT_EQ(out[128 + i], 1 + 100 * a[i] + product(a, b, r, c));
+            EXPECT_EQ(out[192 + i], product(third, b, r, c));
+            EXPECT_EQ(out[256 + i], 100 * a[i] + b[i]);
+            EXPECT_EQ(out[320 + i], b[i]);
+            EXPECT_EQ(out[384 + i], product(b, b, r, c));
+            EXPECT_EQ(out[448 + i], r == c ? 1 : 0);
+        }
+    }
+}
+
+// Half results are rounded at each product, however many are worked off together.
+TEST(StdlibMatrix, AChainOfHalfProductsRoundsAtEveryStep) {
+    Program program(kBegin + R"(
+kernel void chain(device const half* in, device half* out) {
+    simdgroup_half8x8 a, b, sum;
+    simdgroup_load(a, in);
+    simdgroup_load(b, in + 64);
+    simdgroup_load(sum, in + 128);
+    for (int k = 0; k < 70; k++) simdgroup_multiply_accumulate(sum, a, b, sum);
+    simdgroup_store(sum, out);
+}
+)",
+                    unchecked());
+    ASSERT_TRUE(program);
+    uint16_t in[192], out[64];
+    std::mt19937 random(12);
+    std::normal_distribution<float> normal;
+    for (auto& x : in) x = std::bit_cast<uint16_t>(static_cast<_Float16>(normal(random)));
+    program.run("chain", 32, 32, {in, out});
+    for (int r = 0; r < 8; ++r) {
+        for (int c = 0; c < 8; ++c) {
+            float product = 0;
+            for (int k = 0; k < 8; ++k) {
+                const auto x = static_cast<float>(Half::value(in[8 * r + k]));
+                const auto y = static_cast<float>(Half::value(in[64 + 8 * k + c]));
+                product = k == 0 ? x * y : std::fma(x, y, product);
+            }
+            auto sum = static_cast<float>(Half::value(in[128 + 8 * r + c]));
+            for (int k = 0; k < 70; ++k) sum = as_half(sum + product);
+            ASSERT_EQ(Half::value(out[8 * r + c]), sum) << r << " " << c;
+        }
+    }
+}
+
+// Several threadgroups one after the other, some of which leave without looking; and a SIMD group
+// that lacks lanes, whose elements count as zeros.
+TEST(StdlibMatrix, MissingLanesCountAsZerosAndNothingStaysBehind) {
+    Program program(kBegin + R"(
+kernel void ragged(device const float* in, device float2* out, uint group [[threadgroup_position_in_grid]],
+                   uint lane [[thread_index_in_simdgroup]]) {
+    simdgroup_float8x8 a, d;
+    simdgroup_load(a, in);
+    simdgroup_multiply(d, a, a);
+    if (group % 2 == 0) return;
+    simdgroup_multiply_accumulate(d, a, a, d);
+    out[32 * group + lane] = d.thread_elements();
+}
+)",
+                    unchecked());
+    ASSERT_TRUE(program);
+    float in[64];
+    for (int i = 0; i < 64; ++i) in[i] = static_cast<float>(i % 7 - 3);
+    std::vector<float> out(64 * 4);
+    program.run("ragged", 20 * 4, 20, {in, out.data()});
+    // Lanes 0 to 19 hold rows 0 to 3 and the left half of rows 4 and 5.
+    float present[64] = {};
+    for (int lane = 0; lane < 20; ++lane) {
+        const int row = 4 * (lane >> 4 & 1) + (lane >> 1 & 3),
+                  column = 4 * (lane >> 3 & 1) + 2 * (lane & 1);
+        for (int k = 0; k < 2; ++k) present[8 * row + column + k] = in[8 * row + column + k];
+    }
+    for (const int group : {1, 3}) {
+        for (int lane = 0; lane < 20; ++lane) {
+            const int row = 4 * (lane >> 4 & 1) + (lane >> 1 & 3),
+                      column = 4 * (lane >> 3 & 1) + 2 * (lane & 1);
+            for (int e = 0; e < 2; ++e) {
+                float want = 0;
+                for (int k = 0; k < 8; ++k)
+                    want += present[8 * row + k] * present[8 * k + column + e];
+                EXPECT_EQ(out[64 * group + 2 * lane + e], 2 * want) << group << " " << lane;
+            }
+        }
+    }
+}
+
+TEST(StdlibMatrix, ProductsThatOnlySomeLanesReachAreReported) {
+    Program program(kBegin + R"(
+kernel void apart(device float* out, uint lane [[thread_index_in_simdgroup]]) {
+    simdgroup_float8x8 a(2.0f), d(0.0f);
+    if (lane < 16) {
+        simdgroup_multiply_accumulate(d, a, a, d);
+    } else {
+        simdgroup_multiply(d, a, a);
+    }
+    simdgroup_store(d, out);
+}
+)",
+                    unchecked());
+    ASSERT_TRUE(program);
+    float out[64];
+    exec::Executor executor(1);
+    exec::Launch launch;
+    launch.module = program.shared();
+    launch.kernel = launch.module->find("apart");
+    launch.threads = launch.threads_per_threadgroup = {32, 1, 1};
+    launch.buffers[0] = out;
+    const auto done = executor.run(launch);
+    ASSERT_FALSE(done);
+    EXPECT_NE(done.error().find("program_source:8:9"), std::string::npos) << done.error();
+}
+
 TEST(StdlibMatrix, OtherSizesAndElementsAreRefusedByName) {
     EXPECT_NE(refusal(kBegin + "kernel void k(device float* p) { simdgroup_matrix<float, 4, 4> m; "
                                "simdgroup_store(m, p); }")

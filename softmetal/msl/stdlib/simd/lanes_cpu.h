@@ -66,7 +66,7 @@ SM_FN T quad_read_either(T data, T filling, unsigned lane, bool take_filling, sm
 
 // ---- Votes
 
-inline void combine_ballot(sm_lanes* lanes) {
+inline SM_TRUSTED void combine_ballot(sm_lanes* lanes) {
     typedef bool Bits __attribute__((ext_vector_type(32)));
     ext<unsigned char, 32> votes;
     __builtin_memcpy(&votes, lanes->value, sizeof votes);
@@ -93,7 +93,7 @@ SM_FN unsigned quad_ballot_bits(bool vote, unsigned& active, sm_site site) {
 // ---- Reductions: in the order of a butterfly, lane i with lane i ^ 16, then ^ 8 and so on.
 
 template <class Op, class T>
-inline void combine_reduce(sm_lanes* lanes) {
+inline SM_TRUSTED void combine_reduce(sm_lanes* lanes) {
     T v[SM_SIMD_WIDTH];
     __builtin_memcpy(v, lanes->value, sizeof v);
     if (lanes->active != ~0u) {
@@ -132,7 +132,7 @@ SM_FN void scan(T* v, unsigned width) {
     }
 }
 template <class Op, class T>
-inline void combine_scan(sm_lanes* lanes) {
+inline SM_TRUSTED void combine_scan(sm_lanes* lanes) {
     T v[SM_SIMD_WIDTH];
     __builtin_memcpy(v, lanes->value, sizeof v);
     for (unsigned i = 0; i < SM_SIMD_WIDTH; i++) {
