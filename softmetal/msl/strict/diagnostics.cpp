@@ -102,14 +102,6 @@ bool mixes_spaces_in_conditional(const Line& error) {
            without_qualifiers(types.front()) == without_qualifiers(types.back());
 }
 
-// Casts between half and bfloat; not implicit conversions, which Metal refuses as well.
-bool casts_half_to_bfloat(const Line& error) {
-    const auto& message = error.message;
-    if (!message.ends_with(" is not allowed") || !contains(message, "cast from ")) return false;
-    return contains(message, "__bf16") &&
-           (contains(message, "'half'") || contains(message, "_Float16"));
-}
-
 // C++17 that Apple's compiler takes as an extension of C++14.
 bool is_accepted_extension(std::string_view message) {
     constexpr std::array<std::string_view, 11> kAccepted = {
@@ -139,8 +131,7 @@ bool is_error(Line& line) {
         line.message = line.message.substr(0, end) + ": a C++17 feature, and Metal 3.1 is C++14";
         return true;
     }
-    if (line.flag.starts_with("-Wc++2")) return true;
-    return line.flag == "-Wimplicit-float-conversion" && line.message.ends_with("__bf16')");
+    return line.flag.starts_with("-Wc++2");
 }
 
 // ---- Metal's words ----
@@ -242,8 +233,7 @@ std::string in_metal_words(std::string_view clang_output, const Lines& known) {
         while (next < lines.size() && lines[next].severity == "note") ++next;
         Line& first = lines[i];
         const bool is_right = takes_no_temporary(first) || mixes_spaces_in_conditional(first) ||
-                              casts_half_to_bfloat(first) || !is_error(first) ||
-                              known.contains(line_of(first.place));
+                              !is_error(first) || known.contains(line_of(first.place));
         for (size_t k = i; k < next && !is_right; ++k) {
             speak_of_vectors(lines[k]);
             out += lines[k].place + ": " + lines[k].severity + ": " + in_words(lines[k].message) +

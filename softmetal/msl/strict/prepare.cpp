@@ -79,13 +79,13 @@ class Preparation {
         if (i == 0 || i + 1 >= tokens_.size()) return false;
         const auto& before = tokens_[i - 1];
         if (!before.is("(") && !before.is(",") && !before.is("return")) return false;
-        size_t depth = 0;
-        for (size_t k = i; k-- > 0;) {
-            if (tokens_[k].is(";") || tokens_[k].is("{") || tokens_[k].is("}")) break;
-            if (tokens_[k].is(")")) ++depth;
-            if (tokens_[k].is("(") && depth > 0) --depth;
-            if (tokens_[k].is("static_assert") || tokens_[k].is("__attribute__") ||
-                tokens_[k].is("asm"))
+        // Assertions and attributes want a literal.
+        for (size_t k = i; k-- > 0 && !tokens_[k].is(";") && !tokens_[k].is("{");) {
+            const uint32_t partner = tokens_.partner[k];
+            if (partner != kNoPartner && partner < k)
+                k = partner;
+            else if (tokens_[k].is("(") && k > 0 &&
+                     (at(k - 1, "static_assert") || at(k - 1, "__attribute__")))
                 return false;
         }
         return true;

@@ -22,10 +22,9 @@ std::vector<std::string> command(const Toolchain& tools, const std::filesystem::
             (tools.strict_library() / "library.h").string(),
             // Swizzles are properties.
             "-fdeclspec", "-Wpre-c++17-compat", "-Wc++20-extensions", "-Wc++20-designator",
-            "-Wc++23-extensions", "-Wimplicit-float-conversion", "-fno-caret-diagnostics",
-            "-fno-color-diagnostics", "-fno-elide-type", "-ferror-limit=0", "-S", "-emit-llvm",
-            "-O0", "-Xclang", "-disable-llvm-passes", "-gline-tables-only", prepared.string(), "-o",
-            ir.string()};
+            "-Wc++23-extensions", "-fno-caret-diagnostics", "-fno-color-diagnostics",
+            "-fno-elide-type", "-ferror-limit=0", "-S", "-emit-llvm", "-O0", "-Xclang",
+            "-disable-llvm-passes", "-gline-tables-only", prepared.string(), "-o", ir.string()};
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ class Body {
             if (tokens_[i].is("threadgroup"))
                 threadgroup_declaration(i, body_);
             else if (in_template_ && is_swizzle(i))
-                swizzle_assignment(i, body_);
+                swizzle(i, body_);
         }
     }
 
@@ -33,20 +33,42 @@ class Body {
     // `.x`, `.rgb`, ... at the name's token.
     bool is_swizzle(size_t i) const {
         const auto text = tokens_[i].text;
-        return i > 0 && tokens_[i - 1].is(".") && text.size() <= 4 &&
+        return i > 0 && (tokens_[i - 1].is(".") || tokens_[i - 1].is("->")) && text.size() <= 4 &&
                (text.find_first_not_of("xyzw") == std::string_view::npos ||
                 text.find_first_not_of("rgba") == std::string_view::npos);
     }
 
-    // `v.x += e` becomes `v.x = v.x + (e)` in templates: swizzles are properties, and where
-    // operator+= is overloaded clang 19 does not take a dependent one for an assignment.
-    void swizzle_assignment(size_t name, Range body) {
-        const size_t op = name + 1;
-        if (op + 1 >= body.end) return;
+    // Swizzles are properties, and in templates clang 19 takes a dependent one neither for the left
+    // side of an overloaded operator nor for its target: `v.xy * 2` becomes `v.get_xy() * 2`, and
+    // `v.xy += e` becomes `v.xy = v.get_xy() + (e)`.
+    void swizzle(size_t name, Range body) {
+        const size_t next = name + 1;
+        if (next >= body.end) return;
         constexpr std::array<std::string_view, 8> kOperators = {
             "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^="};
-        if (std::find(kOperators.begin(), kOperators.end(), tokens_[op].text) == kOperators.end())
-            return;
+        const auto& after = tokens_[next];
+        if (std::find(kOperators.begin(), kOperators.end(), after.text) != kOperators.end())
+            swizzle_assignment(name, body);
+        else if (!after.is("=") && !after.is("++") && !after.is("--") && after.text.size() < 3)
+            edits_.replace(tokens_.offset(name), tokens_.end_offset(name), getter(name));
+    }
+
+    // A component is a member like others, and so may be what the program has declared itself.
+    std::string getter(size_t name) const {
+        std::string text(tokens_[name].text);
+        if (text.size() == 1) return text;
+        for (size_t i = 0; i < tokens_.size(); ++i)
+            if (tokens_[i].is(text) && i > 0 && !tokens_[i - 1].is(".") && !tokens_[i - 1].is("->"))
+                return text;
+        for (char& c : text) {
+            const size_t color = std::string_view("rgba").find(c);
+            if (color != std::string_view::npos) c = "xyzw"[color];
+        }
+        return "get_" + text + "()";
+    }
+
+    void swizzle_assignment(size_t name, Range body) {
+        const size_t op = name + 1;
         // Back over `a`, `a.b`, `a[i]`, `(*a)`, `a->b`. Nothing that is called or changed may run
         // twice.
         size_t begin = name - 1;
@@ -72,7 +94,7 @@ class Body {
         while (end < body.end && !tokens_[end].is(";") && !tokens_[end].is(",") &&
                !tokens_[end].is(")"))
             end = skip_bracket(tokens_, end);
-        const auto target = flat_text(tokens_, {begin, op});
+        const auto target = flat_text(tokens_, {begin, name}) + " " + getter(name);
         const auto symbol = std::string(tokens_[op].text.substr(0, 1));
         edits_.replace(tokens_.offset(op), tokens_.end_offset(op),
                        "= " + target + " " + symbol + " (");

@@ -212,13 +212,22 @@ TEST(Translate, NamesKernelsAsTheHostDoes) {
         (std::vector<std::string>{"f_float", "f_half"}));
 }
 
-TEST(Translate, SpellsSwizzleAssignmentsOutInTemplates) {
-    EXPECT_EQ(translated("template <typename T> void f(device T* p) { p[1].xy += g(2); v.x *= a + "
-                         "b; h(q).x += 1; u.w = 1; }"),
-              "template <typename T> void f(T* p) { p[1].xy = p [ 1 ] . xy + (g(2)); v.x = v . x "
-              "* (a + b); h(q).x += 1; u.w = 1; }");
+TEST(Translate, SpellsSwizzlesOutInTemplates) {
+    EXPECT_EQ(
+        translated("template <typename T> void f(device T* p) { p[1].xy += g(2); v.x *= a + "
+                   "b; h(q).x += 1; u.w = 1; }"),
+        "template <typename T> void f(T* p) { p[1].xy = p [ 1 ] . get_xy() + (g(2)); v.x = v . x "
+        "* (a + b); h(q).x += 1; u.w = 1; }");
     EXPECT_EQ(translated("void f(device float4* p) { p[1].xy += g(2); }"),
               "inline void f(float4* p) { p[1].xy += g(2); }");
+    EXPECT_EQ(
+        translated("template <typename V> V f(V v, thread V* p) { v.zx = v.xz; return v.xyz * "
+                   "2 - p->bgr; }"),
+        "template <typename V> V f(V v, V* p) { v.zx = v.get_xz(); return v.get_xyz() * 2 - "
+        "p->get_zyx(); }");
+    EXPECT_EQ(translated("struct S { int ab; }; template <typename T> int f(T s) { return s.ab; }"),
+              "struct S { int ab; }; template <typename T> int f(T s) { return s.ab; }")
+        << "a member of the program's own";
 }
 
 TEST(Translate, TurnsPragmasOfMetalIntoThoseOfClang) {

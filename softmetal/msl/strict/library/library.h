@@ -7,6 +7,7 @@
 #include "softmetal/msl/stdlib/macros.h"
 #include "softmetal/msl/strict/library/words.h"
 #include "softmetal/msl/strict/library/scalar.h"
+#include "softmetal/msl/strict/library/bfloat.h"
 #include "softmetal/msl/strict/library/vector.h"
 #include "softmetal/msl/strict/library/traits.h"
 #include "softmetal/msl/strict/library/operators.h"

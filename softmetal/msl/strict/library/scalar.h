@@ -5,7 +5,6 @@ typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long ulong;
-typedef __bf16 bfloat;
 typedef signed char int8_t;
 typedef unsigned char uint8_t;
 typedef short int16_t;
@@ -61,7 +60,6 @@ SM_IS(is_int, uint)
 SM_IS(is_int, long)
 SM_IS(is_int, ulong)
 SM_IS(is_float, half)
-SM_IS(is_float, bfloat)
 SM_IS(is_float, float)
 #undef SM_IS
 template <class T>

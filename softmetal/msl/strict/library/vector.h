@@ -133,47 +133,61 @@ SM_VECTOR(4, sizeof(T) * 4)
 #undef SM_VECTOR_COMMON
 #undef SM_VECTOR_ASSIGN
 
-// Two vectors of one type, or one and a scalar. Packed ones take part as vectors.
-#define SM_BINARY(op, Result)                                               \
-    template <class T, int N>                                               \
-    constexpr Result operator op(vec<T, N> a, vec<T, N> b);                 \
-    template <class T, int N, class S, class = enable_if_t<sm::fits<S, T>>> \
-    constexpr Result operator op(vec<T, N> a, S b);                         \
-    template <class T, int N, class S, class = enable_if_t<sm::fits<S, T>>> \
-    constexpr Result operator op(S a, vec<T, N> b);                         \
-    template <class T, int N>                                               \
-    constexpr Result operator op(packed_vec<T, N> a, packed_vec<T, N> b);   \
-    template <class T, int N>                                               \
-    constexpr Result operator op(packed_vec<T, N> a, vec<T, N> b);          \
-    template <class T, int N>                                               \
-    constexpr Result operator op(vec<T, N> a, packed_vec<T, N> b);          \
-    template <class T, int N, class S, class = enable_if_t<sm::fits<S, T>>> \
-    constexpr Result operator op(packed_vec<T, N> a, S b);                  \
-    template <class T, int N, class S, class = enable_if_t<sm::fits<S, T>>> \
-    constexpr Result operator op(S a, packed_vec<T, N> b);
+// Two vectors of one type, or one and a scalar. Packed ones take part as vectors. (Clang finds no
+// operator of vec for a packed one by itself: templates do not convert.)
+#define SM_FORMS(op, E, condition)                                                         \
+    template <class T, int N, class = enable_if_t<condition>>                              \
+    constexpr vec<E, N> operator op(vec<T, N> a, vec<T, N> b) {                            \
+        vec<E, N> out(E(0));                                                               \
+        for (int i = 0; i < N; i++) out.each[i] = E(a.each[i] op b.each[i]);               \
+        return out;                                                                        \
+    }                                                                                      \
+    template <class T, int N, class S, class = enable_if_t<sm::fits<S, T> && (condition)>> \
+    constexpr vec<E, N> operator op(vec<T, N> a, S b) {                                    \
+        return a op vec<T, N>(T(b));                                                       \
+    }                                                                                      \
+    template <class T, int N, class S, class = enable_if_t<sm::fits<S, T> && (condition)>> \
+    constexpr vec<E, N> operator op(S a, vec<T, N> b) {                                    \
+        return vec<T, N>(T(a)) op b;                                                       \
+    }
+#define SM_PACKED_FORMS(op, E)                                                \
+    template <class T, int N>                                                 \
+    constexpr vec<E, N> operator op(packed_vec<T, N> a, packed_vec<T, N> b) { \
+        return vec<T, N>(a) op vec<T, N>(b);                                  \
+    }                                                                         \
+    template <class T, int N>                                                 \
+    constexpr vec<E, N> operator op(packed_vec<T, N> a, vec<T, N> b) {        \
+        return vec<T, N>(a) op b;                                             \
+    }                                                                         \
+    template <class T, int N>                                                 \
+    constexpr vec<E, N> operator op(vec<T, N> a, packed_vec<T, N> b) {        \
+        return a op vec<T, N>(b);                                             \
+    }                                                                         \
+    template <class T, int N, class S, class = enable_if_t<sm::fits<S, T>>>   \
+    constexpr vec<E, N> operator op(packed_vec<T, N> a, S b) {                \
+        return vec<T, N>(a) op vec<T, N>(T(b));                               \
+    }                                                                         \
+    template <class T, int N, class S, class = enable_if_t<sm::fits<S, T>>>   \
+    constexpr vec<E, N> operator op(S a, packed_vec<T, N> b) {                \
+        return vec<T, N>(T(a)) op vec<T, N>(b);                               \
+    }
+#define SM_BINARY(op, E)  \
+    SM_FORMS(op, E, true) \
+    SM_PACKED_FORMS(op, E)
 // The remainder and the bits of a float do not exist.
-#define SM_BINARY_INT(op)                                                                       \
-    template <class T, int N, class = enable_if_t<!sm::is_float<T>>>                            \
-    constexpr vec<T, N> operator op(vec<T, N> a, vec<T, N> b);                                  \
-    template <class T, int N, class S, class = enable_if_t<sm::fits<S, T> && !sm::is_float<T>>> \
-    constexpr vec<T, N> operator op(vec<T, N> a, S b);                                          \
-    template <class T, int N, class S, class = enable_if_t<sm::fits<S, T> && !sm::is_float<T>>> \
-    constexpr vec<T, N> operator op(S a, vec<T, N> b);
-#define SM_TYPE_N(T) vec<T, N>
-#define SM_SAME vec<T, N>
-#define SM_BOOL vec<bool, N>
-SM_BINARY(+, SM_SAME)
-SM_BINARY(-, SM_SAME)
-SM_BINARY(*, SM_SAME)
-SM_BINARY(/, SM_SAME)
-SM_BINARY(==, SM_BOOL)
-SM_BINARY(!=, SM_BOOL)
-SM_BINARY(<, SM_BOOL)
-SM_BINARY(>, SM_BOOL)
-SM_BINARY(<=, SM_BOOL)
-SM_BINARY(>=, SM_BOOL)
-SM_BINARY(&&, SM_BOOL)
-SM_BINARY(||, SM_BOOL)
+#define SM_BINARY_INT(op) SM_FORMS(op, T, !sm::is_float<T>)
+SM_BINARY(+, T)
+SM_BINARY(-, T)
+SM_BINARY(*, T)
+SM_BINARY(/, T)
+SM_BINARY(==, bool)
+SM_BINARY(!=, bool)
+SM_BINARY(<, bool)
+SM_BINARY(>, bool)
+SM_BINARY(<=, bool)
+SM_BINARY(>=, bool)
+SM_BINARY(&&, bool)
+SM_BINARY(||, bool)
 SM_BINARY_INT(%)
 SM_BINARY_INT(&)
 SM_BINARY_INT(|)
@@ -182,17 +196,29 @@ SM_BINARY_INT(<<)
 SM_BINARY_INT(>>)
 #undef SM_BINARY
 #undef SM_BINARY_INT
+#undef SM_PACKED_FORMS
+#undef SM_FORMS
 
 template <class T, int N>
-constexpr vec<T, N> operator-(vec<T, N> a);
+constexpr vec<T, N> operator-(vec<T, N> a) {
+    return vec<T, N>(T(0)) - a;
+}
 template <class T, int N>
-constexpr vec<T, N> operator+(vec<T, N> a);
+constexpr vec<T, N> operator+(vec<T, N> a) {
+    return a;
+}
 template <class T, int N>
-constexpr vec<bool, N> operator!(vec<T, N> a);
+constexpr vec<bool, N> operator!(vec<T, N> a) {
+    return a == vec<T, N>(T(0));
+}
 template <class T, int N, class = enable_if_t<!sm::is_float<T>>>
-constexpr vec<T, N> operator~(vec<T, N> a);
+constexpr vec<T, N> operator~(vec<T, N> a) {
+    return a ^ vec<T, N>(T(-1));
+}
 template <class T, int N>
-constexpr vec<T, N> operator-(packed_vec<T, N> a);
+constexpr vec<T, N> operator-(packed_vec<T, N> a) {
+    return -vec<T, N>(a);
+}
 
 }  // namespace metal
 

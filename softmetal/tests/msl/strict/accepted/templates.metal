@@ -79,3 +79,13 @@ kernel void k(const device float* in [[buffer(0)]], device float* out [[buffer(1
     advance(in, out, 4);
     out[0] = sum(in, 4) + sum(shared, 4) + half_of(values[0]);
 }
+
+// Components of what is not known yet.
+template <typename V>
+V crossed(V a, V b) {
+    V c = -a.yzx * b.zxy;
+    c.xyz += a.xyz * 2 - b.rgb;
+    c.xy = a.xy + b.xy;
+    return c * a.x;
+}
+kernel void cross_all(device float3* v [[buffer(0)]]) { v[0] = crossed(v[1], v[2]); }

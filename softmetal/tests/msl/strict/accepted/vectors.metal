@@ -2,8 +2,9 @@
 using namespace metal;
 
 // Conversions, components and operators of vectors.
-constant float4 kWeights[2] = {float4(1, 2, 3, 4), {5, 6, 7, 8}};
+constexpr constant float4 kWeights[2] = {float4(1, 2, 3, 4), {5, 6, 7, 8}};
 constexpr constant float2 kHalf = 0.5;
+static_assert((kWeights[0] + 1).w == 5 && (kHalf * kHalf).x < 0.3 && !(bool2(true, false) && true).y, "");
 struct Packed {
     packed_float3 p;
     packed_half4 h;
