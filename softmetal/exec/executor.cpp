@@ -167,9 +167,13 @@ struct Executor::Impl {
     }
 };
 
-Executor::Executor(int workers)
-    : impl_(std::make_unique<Impl>(
-          workers > 0 ? workers : static_cast<int>(std::thread::hardware_concurrency()))) {}
+Executor::Executor(int workers) {
+    if (workers <= 0) {
+        const size_t most = FiberPool::most_pools(GridPlan::kMaxThreads);
+        workers = static_cast<int>(std::min<size_t>(std::thread::hardware_concurrency(), most));
+    }
+    impl_ = std::make_unique<Impl>(workers);
+}
 Executor::~Executor() = default;
 
 Result<Counters> Executor::run(const Launch& launch) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 
 extern "C" void softmetal_fiber_entry();
 
@@ -20,9 +21,21 @@ constexpr int kGuardInstall = 102;  // Linux 6.13: a guard that costs no mapping
 constexpr int kGuardInstall = MADV_GUARD_INSTALL;
 #endif
 
+bool make_cheap_guard(char* begin) {
+    return madvise(begin, FiberPool::kGuardBytes, kGuardInstall) == 0;
+}
+
 bool make_guard(char* begin) {
-    if (madvise(begin, FiberPool::kGuardBytes, kGuardInstall) == 0) return true;
-    return mprotect(begin, FiberPool::kGuardBytes, PROT_NONE) == 0;
+    return make_cheap_guard(begin) || mprotect(begin, FiberPool::kGuardBytes, PROT_NONE) == 0;
+}
+
+bool has_cheap_guards() {
+    void* memory = mmap(nullptr, FiberPool::kGuardBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return false;
+    const bool is_cheap = make_cheap_guard(static_cast<char*>(memory));
+    munmap(memory, FiberPool::kGuardBytes);
+    return is_cheap;
 }
 
 // Stacks that all stand at the same distance from a page share the same few cache sets. Spread
@@ -153,6 +166,14 @@ void FiberPool::renew() {
         prepare(*fibers_[i]);
         give_back(fibers_[i].get());
     }
+}
+
+size_t FiberPool::most_pools(size_t fibers) {
+    if (has_cheap_guards()) return SIZE_MAX;
+    size_t most_mappings = 65530;  // Linux's default
+    std::ifstream("/proc/sys/vm/max_map_count") >> most_mappings;
+    // A quarter is for the rest of the program.
+    return std::max<size_t>(most_mappings / 4 * 3 / (2 * fibers), 1);
 }
 
 bool FiberPool::is_guard(const void* address) const {

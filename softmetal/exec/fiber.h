@@ -78,6 +78,10 @@ class FiberPool {
     // All fibers were left where they stood, or are free: starts every one of them afresh.
     void renew();
 
+    // How many pools of `fibers` each the system has room for: it limits the number of mappings,
+    // and older kernels need two for every stack.
+    static size_t most_pools(size_t fibers);
+
     // Whether `address` lies in the guard below one of our stacks.
     bool is_guard(const void* address) const;
 

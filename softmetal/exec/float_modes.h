@@ -16,8 +16,8 @@ inline uint64_t float_modes() { return _mm_getcsr(); }
 inline void set_float_modes(uint64_t modes) { _mm_setcsr(static_cast<uint32_t>(modes)); }
 #elif defined(__aarch64__)
 constexpr uint64_t kDefaultFloatModes = 0;
-inline uint64_t float_modes() { return __builtin_aarch64_get_fpcr64(); }
-inline void set_float_modes(uint64_t modes) { __builtin_aarch64_set_fpcr64(modes); }
+inline uint64_t float_modes() { return __builtin_arm_rsr64("fpcr"); }
+inline void set_float_modes(uint64_t modes) { __builtin_arm_wsr64("fpcr", modes); }
 #else
 #error "how does this architecture set its floating-point modes?"
 #endif

@@ -70,7 +70,7 @@ struct Counters {
 // Worker threads and their fibers. Results do not depend on the number of workers.
 class Executor {
   public:
-    explicit Executor(int workers);  // 0: one per core
+    explicit Executor(int workers);  // 0: one per core, if the system has room for the stacks
     ~Executor();
     Executor(const Executor&) = delete;
     Executor& operator=(const Executor&) = delete;

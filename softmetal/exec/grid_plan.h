@@ -17,7 +17,7 @@ struct GridPlan {
     const Launch& launch;
     Size3 groups;
     GroupOrder order;
-    uint64_t threadgroup_arena_bytes = 0;
+    uint64_t threadgroup_memory_bytes = 0;
     MemoryMap memory;                       // when the module's accesses are checked
     std::unique_ptr<TouchedBytes> touched;  // when they are counted
 

@@ -27,7 +27,8 @@ class MemoryChecker {
     void add(Region region) { own_.push_back(std::move(region)); }
 
     // `stack` is the lowest address of the running thread's stack.
-    bool allows(const Access& access, uintptr_t stack, uint64_t stack_bytes) {
+    [[gnu::always_inline]] bool allows(const Access& access, uintptr_t stack,
+                                       uint64_t stack_bytes) {
         const uint64_t misaligned =
             access.address & ((uint64_t{1} << (access.kind >> SM_ALIGNMENT_SHIFT)) - 1);
         const Recent& recent = recent_[access.site * 0x9e3779b97f4a7c15u >> 58];

@@ -11,17 +11,6 @@
 namespace softmetal::exec {
 namespace {
 
-// Between the arrays of a threadgroup, so that a short overrun does not silently meet a neighbour.
-constexpr uint64_t kArenaGap = 256;
-constexpr uint64_t kArenaAlignment = 64;
-// What threadgroup memory holds at the start of a checked threadgroup: NaN as any float type, -1 as
-// an integer, so that nothing works by relying on zeros.
-constexpr int kUnspecified = 0xff;
-
-uint64_t round_up(uint64_t value, uint64_t alignment) {
-    return (value + alignment - 1) / alignment * alignment;
-}
-
 void* map(uint64_t bytes) {
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -83,38 +72,6 @@ uint32_t quad_mask(uint32_t lane) { return uint32_t{0xf} << (lane & ~uint32_t{3}
 
 constinit thread_local Worker* Worker::running_ = nullptr;
 
-Result<GridPlan> GridPlan::of(const Launch& launch) {
-    const Size3 threads = launch.threads, group = launch.threads_per_threadgroup;
-    const uint64_t in_group = uint64_t{group.x} * group.y * group.z;
-    if (in_group == 0 || in_group > kMaxThreads) {
-        return fail("kernel '" + std::string(launch.kernel->name) + "': a threadgroup of " +
-                    std::to_string(group.x) + " x " + std::to_string(group.y) + " x " +
-                    std::to_string(group.z) + " threads, allowed are 1 to " +
-                    std::to_string(kMaxThreads));
-    }
-    const auto groups = Size3{.x = (threads.x + group.x - 1) / group.x,
-                              .y = (threads.y + group.y - 1) / group.y,
-                              .z = (threads.z + group.z - 1) / group.z};
-    uint64_t arena = launch.module->limits(*launch.kernel).static_threadgroup_bytes;
-    for (const uint32_t bytes : launch.threadgroup_bytes) arena += bytes;
-    const auto& table = launch.module->table();
-    const auto variables =
-        static_cast<uint64_t>(table.threadgroup_variables_end - table.threadgroup_variables_begin);
-    arena += (kArenaGap + kArenaAlignment) * (SM_MAX_THREADGROUP + variables + 1);
-    auto plan =
-        GridPlan{.launch = launch,
-                 .groups = groups,
-                 .order = GroupOrder(uint64_t{groups.x} * groups.y * groups.z, launch.order_seed),
-                 .threadgroup_arena_bytes = arena};
-    if (!plan.checks_accesses()) return plan;
-    plan.memory = MemoryMap(launch);
-    if (launch.count_memory) {
-        plan.touched = std::make_unique<TouchedBytes>(plan.memory);
-        if (!plan.touched->is_complete()) return fail("out of memory for counting bytes");
-    }
-    return plan;
-}
-
 Worker& Worker::of_this_thread() {
     static thread_local const std::unique_ptr<Worker> worker(new Worker);
     return *worker;
@@ -127,7 +84,6 @@ Worker::Worker() : main_(fiber_of_this_thread()), pool_(&Worker::fiber_function,
 Worker::~Worker() {
     if (view_ != nullptr) munmap(view_, sizeof(KernelView));
     if (served_view_ != nullptr) munmap(served_view_, sizeof(ServedView));
-    if (arena_ != nullptr) munmap(arena_, arena_bytes_);
 }
 
 bool Worker::begin(const GridPlan& plan) {
@@ -141,13 +97,8 @@ bool Worker::begin(const GridPlan& plan) {
         served_view_ = static_cast<ServedView*>(map(sizeof(ServedView)));
         pending_.resize(GridPlan::kMaxThreads);
     }
-    if (arena_bytes_ < plan.threadgroup_arena_bytes) {
-        if (arena_ != nullptr) munmap(arena_, arena_bytes_);
-        arena_bytes_ = round_up(plan.threadgroup_arena_bytes, 1 << 16);
-        arena_ = static_cast<char*>(map(arena_bytes_));
-        if (arena_ == nullptr) arena_bytes_ = 0;
-    }
-    if (view_ == nullptr || arena_ == nullptr || (serves_in_turns_ && served_view_ == nullptr)) {
+    if (!memory_.begin(plan.threadgroup_memory_bytes) || view_ == nullptr ||
+        (serves_in_turns_ && served_view_ == nullptr)) {
         error_ = "out of memory for threadgroups";
         return false;
     }
@@ -160,13 +111,12 @@ bool Worker::begin(const GridPlan& plan) {
     }
     counter_.reset();
     if (plan.touched != nullptr) counter_.emplace(*plan.touched);
-    arena_used_ = 0;
-    variables_.clear();
     std::ranges::copy(plan.launch.buffers, view_->arguments.buffers);
     for (size_t i = 0; i < SM_MAX_THREADGROUP; ++i) {
         const uint64_t bytes = plan.launch.threadgroup_bytes[i];
-        view_->arguments.threadgroup[i] =
-            bytes == 0 ? nullptr : place(bytes, kArenaAlignment, argument_name(plan.launch, i));
+        char* const array = bytes == 0 ? nullptr : memory_.place(bytes, 1);
+        view_->arguments.threadgroup[i] = array;
+        if (array != nullptr) watch_threadgroup_array(array, bytes, argument_name(plan.launch, i));
     }
     const auto& launch = plan.launch;
     const auto vector = [](Size3 size) { return sm_u32x3{size.x, size.y, size.z}; };
@@ -236,7 +186,7 @@ void Worker::prepare_group(uint64_t index) {
         group.alive = group.fresh = lowest_bits(thread_count_ - i * SM_SIMD_WIDTH);
     }
     simd_ = &simds_[first_of(runnable_)];
-    if (launch.checks != Checks::Off) std::memset(arena_, kUnspecified, arena_used_);
+    if (launch.checks != Checks::Off) memory_.make_unspecified();
 }
 
 void Worker::lay_out_threads(sm_u32x3 size) {
@@ -499,32 +449,26 @@ void Worker::complete_products(const Rendezvous& meeting, MatrixLanes& lanes) {
 
 // ---- Memory
 
-void* Worker::place(uint64_t bytes, uint64_t alignment, const char* name) {
-    const uint64_t begin =
-        round_up(arena_used_ + kArenaGap, std::max<uint64_t>(alignment, kArenaAlignment));
-    if (bytes > arena_bytes_ || begin > arena_bytes_ - bytes) return nullptr;
-    arena_used_ = begin + bytes;
-    if (checks_accesses_) {
-        checker_.add(Region{.begin = reinterpret_cast<uintptr_t>(arena_ + begin),
-                            .bytes = bytes,
-                            .kind = Region::Kind::Threadgroup,
-                            .name = "threadgroup memory '" + std::string(name) + "'"});
-    }
-    return arena_ + begin;
+void Worker::watch_threadgroup_array(const char* begin, uint64_t bytes, const char* name) {
+    if (!checks_accesses_) return;
+    checker_.add(Region{.begin = reinterpret_cast<uintptr_t>(begin),
+                        .bytes = bytes,
+                        .kind = Region::Kind::Threadgroup,
+                        .name = "threadgroup memory '" + std::string(name) + "'"});
 }
 
 void* Worker::threadgroup_storage(const sm_threadgroup_variable& variable) {
-    for (const auto& placed : variables_) {
-        if (placed.variable == &variable) return placed.address;
-    }
-    void* const address = place(variable.bytes, variable.alignment, variable.name);
-    if (address == nullptr) {
+    if (char* const placed = memory_.find(variable)) return placed;
+    char* const array = memory_.place(variable);
+    if (array == nullptr) {
         set_error("has no room for threadgroup variable '" + std::string(variable.name) + "'", 0);
         leave_fiber(*fiber_, main_);
     }
-    if (plan_->launch.checks != Checks::Off) std::memset(address, kUnspecified, variable.bytes);
-    variables_.push_back({.variable = &variable, .address = address});
-    return address;
+    watch_threadgroup_array(array, variable.bytes, variable.name);
+    if (plan_->launch.checks != Checks::Off) {
+        ThreadgroupMemory::make_unspecified(array, variable.bytes);
+    }
+    return array;
 }
 
 void Worker::count(const Access& access) {

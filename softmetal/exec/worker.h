@@ -17,6 +17,7 @@
 #include "softmetal/exec/grid_plan.h"
 #include "softmetal/exec/memory_checker.h"
 #include "softmetal/exec/memory_counter.h"
+#include "softmetal/exec/threadgroup_memory.h"
 
 namespace softmetal::exec {
 
@@ -146,7 +147,7 @@ class Worker {
                                   uint32_t n_operands, sm_multiply multiply);
     void* threadgroup_storage(const sm_threadgroup_variable& variable);
     void log(const LogMessage& message) const;
-    void access(const Access& access) {
+    [[gnu::always_inline]] void access(const Access& access) {
         if (!checks_accesses_) return;
         const auto stack = reinterpret_cast<uintptr_t>(fiber_->stack_begin);
         if (!checker_.allows(access, stack, FiberPool::kStackBytes)) refuse(access);
@@ -167,10 +168,6 @@ class Worker {
         uint32_t n_operands = 0;
         alignas(16) std::array<sm_u8, SM_MAX_LANE_BYTES> value = {};
     };
-    struct PlacedVariable {
-        const sm_threadgroup_variable* variable;
-        void* address;
-    };
 
     Worker();
 
@@ -190,7 +187,7 @@ class Worker {
     void complete_products(const Rendezvous& meeting, MatrixLanes& lanes);
     void release(Rendezvous& meeting, uint32_t& waiting);
     bool complete_barrier();
-    void* place(uint64_t bytes, uint64_t alignment, const char* name);
+    void watch_threadgroup_array(const char* begin, uint64_t bytes, const char* name);
     [[noreturn]] void refuse(const Access& access);
 
     // Faults of the processor, worker_faults.cpp.
@@ -269,9 +266,7 @@ class Worker {
     AlternateStack alternate_stack_;
     std::string error_;
 
-    char* arena_ = nullptr;
-    uint64_t arena_bytes_ = 0, arena_used_ = 0;
-    std::vector<PlacedVariable> variables_;
+    ThreadgroupMemory memory_;
     std::vector<Pending> pending_;  // by thread; empty unless lanes are served in turns
 };
 

@@ -59,6 +59,11 @@ TEST(Fiber, KnowsTheGuardsBelowItsStacks) {
     EXPECT_FALSE(counter.pool.is_guard(&counter));
 }
 
+TEST(Fiber, ThereIsRoomForAtLeastOnePool) {
+    EXPECT_GE(FiberPool::most_pools(1024), 1u);
+    EXPECT_GE(FiberPool::most_pools(1 << 20), 1u);
+}
+
 TEST(Fiber, StacksDoNotShareTheirCacheSets) {
     auto counter = Counter();
     auto sets = std::vector<int>(64);
