@@ -189,7 +189,7 @@ class Translator {
 
     void kernel(const Declaration& declaration) {
         const auto& shape = declaration.shape;
-        const size_t name_at = shape.head.end == 0 ? kNowhere : name_token(shape.head);
+        const size_t name_at = shape.head.empty() ? kNowhere : name_token(shape.head);
         if (!shape.has_parameters || name_at == kNowhere) {
             errors_.push_back(
                 error_at(tokens_, declaration.whole.begin, "expected a kernel function"));
@@ -308,13 +308,14 @@ class Translator {
             i = angles == kNowhere ? skip_bracket(tokens_, i) : angles;
         }
         if (!is_kernel) return next;
-        if (name_at == kNowhere) {
+        size_t id_end = name_at == kNowhere ? kNowhere : name_at + 1;
+        if (id_end != kNowhere && tokens_[id_end].is("<"))
+            id_end = skip_angles(tokens_, id_end, next);
+        if (id_end == kNowhere) {
             errors_.push_back(
                 error_at(tokens_, begin, "explicit instantiation does not name a kernel template"));
             return next;
         }
-        size_t id_end = name_at + 1;
-        if (tokens_[id_end].is("<")) id_end = skip_angles(tokens_, id_end, next);
         size_t id_begin = name_at;
         while (id_begin >= begin + 2 && tokens_[id_begin - 1].is("::") &&
                tokens_[id_begin - 2].is_word())

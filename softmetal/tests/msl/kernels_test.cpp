@@ -152,5 +152,89 @@ kernel void f(device int* out [[buffer(0)]]) { out[0] = negate ? -factor : facto
     EXPECT_EQ(out, -30);
 }
 
+// Every built-in, in every width that it may have, in a grid of 10 x 3 threads in groups of 4 x 2.
+TEST(Kernels, TellThreadsWhereTheyAre) {
+    Program program(R"(
+#include <metal_stdlib>
+using namespace metal;
+kernel void where(device uint* out [[buffer(0)]],
+    uint3 a [[thread_position_in_grid]], ushort2 b [[thread_position_in_threadgroup]],
+    int2 c [[threadgroup_position_in_grid]], short3 d [[threads_per_threadgroup]],
+    uint2 e [[threads_per_grid]], uint f [[threadgroups_per_grid]], uint2 g [[dispatch_threads_per_threadgroup]],
+    ushort h [[thread_index_in_threadgroup]], uint i [[thread_index_in_simdgroup]],
+    short j [[simdgroup_index_in_threadgroup]], int k [[simdgroups_per_threadgroup]],
+    uint l [[dispatch_simdgroups_per_threadgroup]], uint m [[threads_per_simdgroup]],
+    uint n [[thread_execution_width]], uint o [[thread_index_in_quadgroup]],
+    uint p [[quadgroup_index_in_threadgroup]], uint q [[quadgroups_per_threadgroup]],
+    uint r [[dispatch_quadgroups_per_threadgroup]], uint2 s [[grid_size]], uint2 t [[grid_origin]]) {
+    device uint* at = out + 32 * (a.y * 10 + a.x);
+    const uint all[] = {a.x, a.y, a.z, b.x, b.y, uint(c.x), uint(c.y), uint(d.x), uint(d.y), uint(d.z), e.x, e.y, f, g.x, g.y,
+                        h, i, uint(j), uint(k), l, m, n, o, p, q, r, s.x, s.y, t.x, t.y};
+    for (int x = 0; x < 30; ++x) at[x] = all[x];
+}
+)");
+    ASSERT_TRUE(program);
+    std::vector<uint32_t> out(32 * 30);
+    program.run("where", {10, 3}, {4, 2}, {bytes_of(out)});
+    for (uint32_t y = 0; y < 3; ++y) {
+        for (uint32_t x = 0; x < 10; ++x) {
+            const uint32_t width = x < 8 ? 4 : 2, height = y < 2 ? 2 : 1;  // ragged at both edges
+            const uint32_t index = (y % 2) * width + x % 4, n = width * height;
+            const std::vector<uint32_t> expected = {
+                x,           y,          0,  x % 4, y % 2, x / 4, y / 2,     width,
+                height,      1,          10, 3,     3,     4,     2,         index,
+                index % 32,  index / 32, 1,  1,     32,    32,    index % 4, index / 4,
+                (n + 3) / 4, 2,          10, 3,     0,     0};
+            const auto* at = &out[32 * (y * 10 + x)];
+            EXPECT_EQ(std::vector<uint32_t>(at, at + 30), expected) << "thread " << x << ", " << y;
+        }
+    }
+}
+
+// a * b rounds to 1, so that a * b - 1 tells one rounding from two.
+TEST(Kernels, ContractOnlyWhenAsked) {
+    const std::string source = R"(
+kernel void as_told(device float* x [[buffer(0)]]) { x[3] = x[0] * x[1] + x[2]; }
+#pragma METAL fp contract(off)
+kernel void never(device float* x [[buffer(0)]]) { x[3] = x[0] * x[1] + x[2]; }
+#pragma METAL fp contract(fast)
+kernel void always(device float* x [[buffer(0)]]) { x[3] = x[0] * x[1] + x[2]; }
+)";
+    const float tiny = 0x1p-13f;
+    for (const bool fast : {false, true}) {
+        Program program(source, {.fast_math = fast, .checked = false, .cache = false});
+        ASSERT_TRUE(program);
+        const auto result_of = [&](const char* kernel) {
+            std::vector<float> x = {1 + tiny, 1 - tiny, -1, 7};
+            program.run(kernel, {1}, {1}, {bytes_of(x)});
+            return x[3];
+        };
+        EXPECT_EQ(result_of("as_told"), fast ? -tiny * tiny : 0.f);
+        EXPECT_EQ(result_of("never"), 0.f);
+        EXPECT_EQ(result_of("always"), -tiny * tiny);
+    }
+}
+
+TEST(Kernels, LeaveOutArgumentsWhoseConstantIsFalse) {
+    Program program(R"(
+struct Options { float scale; int more[4]; };
+constant bool scaled [[function_constant(0)]];
+constant bool plain = !scaled;
+kernel void f(device float* x [[buffer(0)]], constant Options& options [[buffer(1), function_constant(scaled)]],
+              device float* y [[buffer(1), function_constant(plain)]]) {
+    if (scaled) x[0] *= options.scale;
+    else x[0] = y[0];
+}
+)");
+    ASSERT_TRUE(program);
+    float x = 5, y = 7, options[5] = {3};
+    program.load({flag(0, true)});
+    program.run("f", {1}, {1}, {bytes_of(x), bytes_of(options)});
+    EXPECT_EQ(x, 15);
+    program.load({flag(0, false)});
+    program.run("f", {1}, {1}, {bytes_of(x), bytes_of(y)});
+    EXPECT_EQ(x, 7);
+}
+
 }  // namespace
 }  // namespace softmetal::msl::test

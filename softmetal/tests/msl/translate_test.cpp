@@ -272,5 +272,28 @@ TEST(Translate, GivesGpusConstantsInMemoryAndEntriesWithParameters) {
     EXPECT_THAT(translation.text, Not(HasSubstr("SM_MODULE")));
 }
 
+// Sources come from anywhere: whatever is missing or doubled, the translator ends in an orderly
+// way.
+TEST(Translate, SurvivesMissingAndDoubledTokens) {
+    const std::string source = R"(
+constant bool on [[function_constant(0)]];
+constant constexpr int n = is_function_constant_defined(on) ? 1 : 2;
+namespace a { template <typename T, int N = 2> struct S : B<T> { S(T x) thread : B<T>{x}, y(x) {} operator T() const device { return y; } T y; };
+template <typename T> [[kernel, max_total_threads_per_threadgroup(32)]] void f(device T* x [[buffer(0)]], constant S<T>& s [[buffer(n), function_constant(on)]],
+    threadgroup T* t [[threadgroup(0)]], uint i [[thread_position_in_grid]]) { threadgroup vec<T, 4> v[2], w; v[i].xy += w.zw * 0.5h; { const threadgroup T* p = t; x[i] = p[0]; } }
+template [[host_name("f" "1")]] [[kernel]] void f<float>(device float*, constant S<float>&, threadgroup float*, uint); }
+typedef decltype(a::f<half>) f_t; template [[host_name("f2")]] kernel f_t a::f<half>;
+)";
+    const auto tokens = tokenize(source);
+    for (size_t i = 0; i < tokens.size(); ++i) {
+        const size_t begin = tokens.offset(i), end = tokens.end_offset(i);
+        for (const auto& changed :
+             {source.substr(0, begin), source.substr(0, begin) + source.substr(end),
+              source.substr(0, end) + " " + source.substr(begin)})
+            for (const auto target : {Target::Native, Target::Nvptx})
+                EXPECT_FALSE(translate(changed, target).text.empty());
+    }
+}
+
 }  // namespace
 }  // namespace softmetal::msl
