@@ -42,6 +42,24 @@ bool takes_part(const Shape& shape, uint32_t thread) {
     return !(shape.returned >> (thread % shape.group % 32) & 1);
 }
 
+// As the kernel's integers do, without overflow in C++'s sense.
+template <class T>
+T wrapping_sum(T a, T b) {
+    if constexpr (std::is_integral_v<T>)
+        __builtin_add_overflow(a, b, &a);
+    else
+        a = T(a + b);
+    return a;
+}
+template <class T>
+T wrapping_product(T a, T b) {
+    if constexpr (std::is_integral_v<T>)
+        __builtin_mul_overflow(a, b, &a);
+    else
+        a = T(a * b);
+    return a;
+}
+
 // Runs `kernel` with a value of type T per thread and looks at each result.
 template <class T>
 using Verify = std::function<void(const Lanes&, uint32_t lane, const T* in, const T* out)>;
@@ -120,8 +138,8 @@ void check_reductions(const std::string& type) {
             program, width == 32 ? "simd_reduce" : "quad_reduce", width, numbers<T>(11), 7,
             [](const Lanes& lanes, uint32_t, const T* in, const T* out) {
                 using Limits = std::numeric_limits<T>;
-                EXPECT_EQ(out[0], tree<T>(lanes, in, 0, [](T a, T b) { return T(a + b); }));
-                EXPECT_EQ(out[1], tree<T>(lanes, in, 1, [](T a, T b) { return T(a * b); }));
+                EXPECT_EQ(out[0], tree<T>(lanes, in, 0, wrapping_sum<T>));
+                EXPECT_EQ(out[1], tree<T>(lanes, in, 1, wrapping_product<T>));
                 EXPECT_EQ(out[2], tree<T>(lanes, in, kFloat ? Limits::infinity() : Limits::max(),
                                           [](T a, T b) { return std::min(a, b); }));
                 EXPECT_EQ(out[3],
