@@ -61,7 +61,7 @@ class Bench {
         n_ = 1;
         const auto microseconds = [this](Executor& executor, const char* kernel, uint32_t threads,
                                          uint32_t per_group) {
-            return nanoseconds(executor, launch_of(plain_, kernel, threads, per_group), 20, 1000) /
+            return nanoseconds(executor, launch_of(plain_, kernel, threads, per_group), 100, 50) /
                    1000;
         };
         auto all = Executor(static_cast<int>(std::thread::hardware_concurrency()));
@@ -137,8 +137,8 @@ class Bench {
         for (const uint32_t threads : {32, 64, 128, 256, 512, 1024}) {
             n_ = 0;
             const double none = nanoseconds(one_, launch_of(plain_, kernel, threads, threads));
-            n_ = 2000;
-            const double all = nanoseconds(one_, launch_of(plain_, kernel, threads, threads), 10);
+            n_ = 100'000 / threads;  // a round shorter than a time slice
+            const double all = nanoseconds(one_, launch_of(plain_, kernel, threads, threads), 50);
             fmt::print("{}, {:4} threads: {:.2f} ns a call and thread\n", kernel, threads,
                        (all - none) / n_ / threads);
         }
