@@ -132,6 +132,60 @@ TEST_F(Library, FailsInTheBackground) {
     EXPECT_EQ(told.get_future().get(), MTL::LibraryErrorCompileFailure);
 }
 
+TEST_F(Library, IsFoundBesideTheProgram) {
+    const auto made = NS::TransferPtr(device->newDefaultLibrary());
+    ASSERT_TRUE(made);
+    EXPECT_EQ(word_of(pipeline_of(function(made, "answer"))), 42u);
+    NS::Error* error = nullptr;
+    const auto again = NS::TransferPtr(device->newDefaultLibrary(NS::Bundle::mainBundle(), &error));
+    EXPECT_TRUE(again) << description(error);
+}
+
+TEST_F(Library, IsReadFromAFileOrItsBytes) {
+    const auto path =
+        std::filesystem::read_symlink("/proc/self/exe").parent_path() / "default.smlib";
+    NS::Error* error = nullptr;
+    const auto by_url =
+        NS::TransferPtr(device->newLibrary(NS::URL::fileURLWithPath(text(path.string())), &error));
+    ASSERT_TRUE(by_url) << description(error);
+    EXPECT_EQ(word_of(pipeline_of(function(by_url, "answer"))), 42u);
+
+    const auto by_path = NS::TransferPtr(device->newLibrary(text(path.string()), &error));
+    ASSERT_TRUE(by_path) << description(error);
+    EXPECT_EQ(word_of(pipeline_of(function(by_path, "answer"))), 42u);
+
+    auto file = std::ifstream(path, std::ios::binary);
+    const auto bytes = std::string(std::istreambuf_iterator<char>(file), {});
+    auto data =
+        dispatch_data_create(bytes.data(), bytes.size(), nullptr, DISPATCH_DATA_DESTRUCTOR_DEFAULT);
+    const auto by_bytes = NS::TransferPtr(device->newLibrary(data, &error));
+    dispatch_release(data);
+    ASSERT_TRUE(by_bytes) << description(error);
+    EXPECT_EQ(word_of(pipeline_of(function(by_bytes, "answer"))), 42u);
+}
+
+TEST_F(Library, OfAppleIsNotForThisProcessor) {
+    const std::string bytes = "MTLB and then code for an Apple GPU";
+    auto data =
+        dispatch_data_create(bytes.data(), bytes.size(), nullptr, DISPATCH_DATA_DESTRUCTOR_DEFAULT);
+    NS::Error* error = nullptr;
+    EXPECT_EQ(device->newLibrary(data, &error), nullptr);
+    dispatch_release(data);
+    ASSERT_NE(error, nullptr);
+    EXPECT_EQ(error->code(), MTL::LibraryErrorUnsupported);
+    EXPECT_THAT(description(error), testing::HasSubstr("mslc"));
+}
+
+TEST_F(Library, OfANewerLanguageIsUnsupported) {
+    const auto options = NS::TransferPtr(MTL::CompileOptions::alloc()->init());
+    options->setLanguageVersion(MTL::LanguageVersion4_0);
+    NS::Error* error = nullptr;
+    EXPECT_EQ(device->newLibrary(text(kKernels), options.get(), &error), nullptr);
+    ASSERT_NE(error, nullptr);
+    EXPECT_EQ(error->code(), MTL::LibraryErrorUnsupported);
+    EXPECT_THAT(description(error), testing::HasSubstr("4.0"));
+}
+
 TEST_F(Library, SaysThatAFileIsNotThere) {
     NS::Error* error = nullptr;
     const auto* url = NS::URL::fileURLWithPath(text("/nowhere/kernels.metallib"));
