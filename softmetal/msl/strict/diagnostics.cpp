@@ -81,9 +81,13 @@ std::string without_qualifiers(std::string type) {
 // ---- what is not wrong in MSL ----
 
 // A temporary has no address space in clang, so a `const thread` reference does not take it, and a
-// method of the thread does not take one that a function returned. (Calls of overloaded functions:
-// see prepare.cpp.)
-bool takes_no_temporary(const Line& error) {
+// method of the thread does not take one that a function returned, or the iterators of a range.
+// (Calls of functions with such references: see prepare.cpp.)
+bool takes_no_temporary(const Line& error, const std::vector<Line>& notes) {
+    const auto is_about_this = [](const Line& note) {
+        return contains(note.message, "'this' object is in default address space");
+    };
+    if (std::any_of(notes.begin(), notes.end(), is_about_this)) return true;
     const auto types = quoted(error.message);
     if (types.empty() || !contains(types[0], "__private")) return false;
     if (contains(error.message, "cannot bind to a temporary object because of address space"))
@@ -98,7 +102,7 @@ bool takes_no_temporary(const Line& error) {
 bool mixes_spaces_in_conditional(const Line& error) {
     if (!error.message.starts_with("incompatible operand types")) return false;
     const auto types = quoted(error.message);
-    return types.size() >= 2 &&
+    return types.size() >= 2 && !contains(types.front(), "*") &&
            without_qualifiers(types.front()) == without_qualifiers(types.back());
 }
 
@@ -166,7 +170,23 @@ std::string type_in_metal_words(std::string type, std::string_view before) {
     return type;
 }
 
-std::string in_words(const std::string& message) {
+// A threadgroup variable's type has a name of ours: what it stands for says more.
+std::string without_our_types(std::string message) {
+    for (size_t at = message.find("sm_type_"); at != std::string::npos;
+         at = message.find("sm_type_", at + 1)) {
+        const size_t open = message.rfind('\'', at), close = message.find('\'', at);
+        if (open == std::string::npos || close == std::string::npos) break;
+        if (message.compare(close, 8, "' (aka '") != 0) continue;
+        const size_t end = message.find("')", close + 8);
+        if (end == std::string::npos) break;
+        const auto meaning = message.substr(close + 8, end - close - 8);
+        message.replace(open + 1, end + 1 - open, meaning + "'");
+    }
+    return message;
+}
+
+std::string in_words(const std::string& of_clang) {
+    const auto message = without_our_types(of_clang);
     std::string out;
     for (size_t at = 0; at < message.size();) {
         const size_t open = message.find('\'', at);
@@ -232,8 +252,11 @@ std::string in_metal_words(std::string_view clang_output, const Lines& known) {
         size_t next = i + 1;
         while (next < lines.size() && lines[next].severity == "note") ++next;
         Line& first = lines[i];
-        const bool is_right = takes_no_temporary(first) || mixes_spaces_in_conditional(first) ||
-                              !is_error(first) || known.contains(line_of(first.place));
+        const auto notes = std::vector<Line>(lines.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                             lines.begin() + static_cast<std::ptrdiff_t>(next));
+        const bool is_right = takes_no_temporary(first, notes) ||
+                              mixes_spaces_in_conditional(first) || !is_error(first) ||
+                              known.contains(line_of(first.place));
         for (size_t k = i; k < next && !is_right; ++k) {
             speak_of_vectors(lines[k]);
             out += lines[k].place + ": " + lines[k].severity + ": " + in_words(lines[k].message) +

@@ -1,8 +1,10 @@
 #include "softmetal/msl/strict/recursion.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <string>
+#include <tuple>
 
 namespace softmetal::msl::strict {
 namespace {
@@ -111,7 +113,12 @@ class CallGraph {
 }  // namespace
 
 void check_recursion(std::string_view ir, std::vector<Diagnostic>& errors) {
-    CallGraph(ir).report(errors);
+    std::vector<Diagnostic> found;
+    CallGraph(ir).report(found);
+    std::sort(found.begin(), found.end(), [](const Diagnostic& a, const Diagnostic& b) {
+        return std::tie(a.place.file, a.place.line) < std::tie(b.place.file, b.place.line);
+    });
+    errors.insert(errors.end(), found.begin(), found.end());
 }
 
 }  // namespace softmetal::msl::strict

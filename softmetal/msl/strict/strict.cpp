@@ -24,7 +24,8 @@ std::vector<std::string> command(const Toolchain& tools, const std::filesystem::
             "-fdeclspec", "-Wpre-c++17-compat", "-Wc++20-extensions", "-Wc++20-designator",
             "-Wc++23-extensions", "-fno-caret-diagnostics", "-fno-color-diagnostics",
             "-fno-elide-type", "-ferror-limit=0", "-S", "-emit-llvm", "-O0", "-Xclang",
-            "-disable-llvm-passes", "-gline-tables-only", prepared.string(), "-o", ir.string()};
+            "-disable-llvm-passes", "-femit-all-decls", "-gline-tables-only", prepared.string(),
+            "-o", ir.string()};
 }
 
 }  // namespace

@@ -55,3 +55,31 @@ kernel void k(device Complex* z [[buffer(0)]], constant Complex* c [[buffer(1)]]
     b.clear();
     shared[0] = b;
 }
+
+// What functions return, and the iterators of a range.
+struct Cursor {
+    thread float* at;
+    thread float& operator*() { return *at; }
+    thread Cursor& operator++() {
+        at++;
+        return *this;
+    }
+    bool operator!=(Cursor other) const { return at != other.at; }
+};
+struct Row {
+    float values[4];
+    Cursor begin() { return {values}; }
+    Cursor end() { return {values + 4}; }
+    Row doubled() const { return *this; }
+    float sum() {
+        float s = 0;
+        for (auto v : *this) s += v;
+        return s;
+    }
+};
+kernel void sums(device Row* rows [[buffer(0)]], device float* out [[buffer(1)]]) {
+    Row row = rows[0];
+    out[0] = row.doubled().sum() + row.doubled().doubled().sum();
+    for (thread float& v : row.values) v = 0;
+    rows[1] = out[1] > 0 ? rows[2] : row;
+}

@@ -12,6 +12,7 @@ float cut(const thread Limits& l, float x) { return min(max(x, l.low), l.high); 
 thread float* give(device float* p) {
     return p;  // error: cannot initialize return object of type 'thread float *' with an lvalue of type 'device float *'
 }
+bool args_are(constant float* in) { return in[0] > 0; }
 struct View {
     device float* data;
 };
@@ -32,5 +33,9 @@ kernel void k(device float* out [[buffer(0)]], constant float* in [[buffer(1)]],
     out[0] = *reinterpret_cast<thread float*>(out);  // error: reinterpret_cast from 'device float *' to 'thread float *' is not allowed
     out[0] = cut(limits[0], 1);  // error: no matching function for call to 'cut'
     out[0] = limits->range();  // error: cannot initialize object parameter of type 'const Limits' with an expression of type 'device Limits'
+    device float* either = args_are(in) ? out : shared;  // error: incompatible operand types ('device float *' and 'threadgroup float *')
+    threadgroup float4 tile[2];
+    thread float4* f = tile;  // error: cannot initialize a variable of type 'thread float4 *' with an lvalue of type 'threadgroup float4[2]'
+    thread float4* g = &tile[0];  // error: cannot initialize a variable of type 'thread float4 *' with an rvalue of type 'threadgroup float4 *'
     out[0] = modf(1.5, out[1]);  // error: no matching function for call to 'modf'
 }

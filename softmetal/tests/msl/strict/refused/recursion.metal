@@ -9,6 +9,9 @@ bool is_even(uint n) { return n == 0 ? true : is_odd(n - 1); }
 bool is_odd(uint n) {
     return n == 0 ? false : is_even(n - 1);  // error: recursive call of function 'is_even'
 }
+inline uint not_called(uint n) {
+    return n ? not_called(n / 2) : 0;  // error: recursive call of function 'not_called'
+}
 struct Tree {
     uint depth;
     uint walk(uint at) const {
