@@ -137,7 +137,9 @@ std::vector<std::string> Toolchain::preprocess(const fs::path& source, const fs:
     for (const auto& [name, value] : options.macros) command.push_back("-D" + name + "=" + value);
     if (!folder.empty()) append(command, {"-iquote", folder.string()});
     for (const auto& include : options.include_folders) command.push_back("-I" + include.string());
-    append(command, {"-isystem", stubs.string(), source.string()});
+    // Headers whose text becomes part of the program, and those that only bring macros.
+    append(command, {"-isystem", (root / "softmetal/msl/include").string(), "-isystem",
+                     stubs.string(), source.string()});
     return command;
 }
 

@@ -32,7 +32,6 @@
 #include "softmetal/msl/stdlib/math/families.h"
 #include "softmetal/msl/stdlib/math/pack.h"
 #include "softmetal/msl/stdlib/types/matrix.h"
-#include "softmetal/msl/stdlib/types/simd_names.h"
 #include "softmetal/msl/stdlib/simd/site.h"
 #include "softmetal/msl/stdlib/simd/operations.h"
 #if defined(__NVPTX__)

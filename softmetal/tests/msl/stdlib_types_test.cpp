@@ -44,11 +44,26 @@ struct Padded { float3 a; float b; };
 static_assert(sizeof(Padded) == 32, "");
 static_assert(sizeof(array<float, 3>) == 12 && sizeof(atomic_uint) == 4 && sizeof(atomic<ulong>) == 8, "");
 static_assert(is_same_v<float4, vec<float, 4>> && is_same_v<metal::float4, float4>, "");
-static_assert(is_same_v<simd::float4, float4> && is_same_v<vector_uint2, uint2> && is_same_v<simd_float3x3, float3x3>, "");
-static_assert(is_same_v<simd_half3, half3> && is_same_v<matrix_float4x4, simd::float4x4>, "");
 static_assert(is_same_v<size_t, ulong> && is_same_v<uint8_t, uchar> && is_same_v<int64_t, long>, "");
 )";
     EXPECT_EQ(refusal(text), "");
+}
+
+TEST(StdlibTypes, SimdHeaderNamesTheSameTypesForThoseWhoIncludeIt) {
+    EXPECT_EQ(refusal(R"(#include <metal_stdlib>
+#include <simd/simd.h>
+using namespace metal;
+struct Shared { simd::float4 a; vector_uint2 b; matrix_float4x4 c; simd_half3 d; };
+static_assert(is_same_v<simd::float4, float4> && is_same_v<vector_uint2, uint2>, "");
+static_assert(is_same_v<simd_half3, half3> && is_same_v<simd_float3x3, float3x3>, "");
+static_assert(is_same_v<matrix_float4x4, simd::float4x4> && sizeof(Shared) == 112, "");
+kernel void k(device Shared* s) { s->a += s->c[0]; }
+)"),
+              "");
+    EXPECT_EQ(refusal("#include <metal_stdlib>\nkernel void simd(device uint* a, uint simd_float4 "
+                      "[[thread_position_in_grid]]) "
+                      "{ a[simd_float4] = 1; }\n"),
+              "");
 }
 
 // Every pair of element types and every width, both in a template and by each spelling of a cast:

@@ -138,11 +138,23 @@ SM_EXACT_1(round, __builtin_elementwise_round)
 SM_EXACT_1(sqrt, __builtin_elementwise_sqrt)
 #undef SM_EXACT_1
 
+// On the bits: converting a NaN to float loses its sign on some targets.
 template <class A, class B>
 SM_FN sm::float2_of<A, B> copysign(A x, B y) {
     typedef sm::value2<A, B> V;
-    return sm::from_float<V>(
-        __builtin_elementwise_copysign(sm::to_float<V>(x), sm::to_float<V>(y)));
+    typedef sm::unsigned_bits<sm::element_of_t<V>> Bits;
+    constexpr Bits kSign = static_cast<Bits>(Bits(1) << (sizeof(Bits) * 8 - 1));
+    V from = x, sign = y;
+    if constexpr (sm::shape<V>::lanes == 0) {
+        unsigned bits = (__builtin_bit_cast(Bits, from) & static_cast<Bits>(~kSign)) |
+                        (__builtin_bit_cast(Bits, sign) & kSign);
+        return __builtin_bit_cast(V, static_cast<Bits>(bits));
+    } else {
+        typedef sm::ext<Bits, sm::shape<V>::lanes> Lanes;
+        Lanes bits = (__builtin_bit_cast(Lanes, from.raw()) & static_cast<Bits>(~kSign)) |
+                     (__builtin_bit_cast(Lanes, sign.raw()) & kSign);
+        return V::of(__builtin_bit_cast(typename V::native, bits));
+    }
 }
 
 // ---- Arithmetic with one rounding

@@ -77,10 +77,12 @@ SM_FN unsigned quad_ballot_bits(bool vote, unsigned& active, sm_site) {
 }
 
 // ---- Reductions and scans. A warp with lanes missing gathers all values in every lane, since the
-// missing ones cannot take part in a butterfly.
+// missing ones cannot take part in a butterfly. Loops stay loops there: unrolled, they want more
+// predicate registers than there are.
 
 template <class Op, class T>
 SM_FN void gather(T data, unsigned active, T* v) {
+#pragma clang loop unroll(disable)
     for (unsigned i = 0; i < 32; i++) {
         T value = read_lane(data, i, kAllLanes);
         v[i] = active >> i & 1u ? value : Op::template identity<T>();
@@ -89,6 +91,7 @@ SM_FN void gather(T data, unsigned active, T* v) {
 template <class Op, class T>
 SM_FN void scan(T* v, unsigned width) {
     for (unsigned distance = 1; distance < width; distance *= 2) {
+#pragma clang loop unroll(disable)
         for (unsigned i = width - 1; i >= distance; i--) v[i] = Op::apply(v[i - distance], v[i]);
     }
 }
@@ -106,6 +109,7 @@ SM_FN T simd_reduce(T data, sm_site) {
     T v[32];
     gather<Op>(data, active, v);
     for (unsigned half_width = 16; half_width > 0; half_width /= 2) {
+#pragma clang loop unroll(disable)
         for (unsigned i = 0; i < half_width; i++) v[i] = Op::apply(v[i], v[i + half_width]);
     }
     return v[0];
