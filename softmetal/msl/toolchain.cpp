@@ -168,11 +168,11 @@ std::vector<std::string> Toolchain::compile(Build build, bool fast_math, const f
                                             const fs::path& object) const {
     std::vector<std::string> command = {clang, "-x", "c++"};
     append(command, language_flags(build, fast_math));
-    append(command, {"-fno-caret-diagnostics", "-fno-color-diagnostics", "-fno-elide-type",
-                     "-fno-spell-checking", "-fno-diagnostics-show-option", "-ferror-limit=40",
-                     "-Wno-everything", "-Wreturn-type", "-Wuninitialized",
-                     "-Wsometimes-uninitialized", "-Warray-bounds", "-Wshift-count-overflow",
-                     "-Wdivision-by-zero", "-Wunused-value", "-Wimplicitly-unsigned-literal"});
+    append(command,
+           {"-fno-caret-diagnostics", "-fno-color-diagnostics", "-fno-elide-type",
+            "-fno-spell-checking", "-fno-diagnostics-show-option", "-ferror-limit=40",
+            "-Wno-everything", "-Wreturn-type", "-Wuninitialized", "-Wsometimes-uninitialized",
+            "-Warray-bounds", "-Wshift-count-overflow", "-Wdivision-by-zero", "-Wunused-value"});
     if (prelude.extension() == ".pch")
         append(command, {"-include-pch", prelude.string()});
     else

@@ -309,6 +309,38 @@ std::vector<Attribute> read_attributes(const Tokens& tokens, size_t i) {
     return out;
 }
 
+std::vector<TemplateParameter> read_template_parameters(const Tokens& tokens, Range header) {
+    std::vector<TemplateParameter> out;
+    for (const auto& part : split_commas(tokens, header)) {
+        if (part.empty()) continue;
+        out.push_back(
+            {.is_type = tokens[part.begin].is("typename") || tokens[part.begin].is("class"),
+             .has_default = find_outside(tokens, part, "=") != kNowhere,
+             .is_pack = find_outside(tokens, part, "...") != kNowhere});
+    }
+    return out;
+}
+
+bool may_instantiate(const Kernel& kernel, const Tokens& tokens, Range arguments) {
+    const auto given = split_commas(tokens, arguments);
+    const auto& wanted = kernel.template_parameters;
+    for (size_t i = 0; i < std::max(given.size(), wanted.size()); ++i) {
+        if (i < wanted.size() && wanted[i].is_pack) return true;
+        if (i >= wanted.size()) return false;
+        if (i >= given.size()) {
+            if (!wanted[i].has_default) return false;
+            continue;
+        }
+        if (given[i].empty()) continue;
+        const auto& first = tokens[given[i].begin];
+        const bool is_value =
+            first.kind == TokenKind::Number || first.is("true") || first.is("false");
+        const bool is_type = is_builtin_type_word(first) && given[i].end == given[i].begin + 1;
+        if (wanted[i].is_type ? is_value : is_type) return false;
+    }
+    return true;
+}
+
 Place place_of(const Tokens& tokens, size_t token) {
     const auto& at = tokens[token];
     Place out{tokens.files[at.file], at.line, std::string(at.text), 0};

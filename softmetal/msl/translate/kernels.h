@@ -36,11 +36,16 @@ struct Parameter {
     Place place;
 };
 
+struct TemplateParameter {
+    bool is_type = false, has_default = false, is_pack = false;
+};
+
 struct Kernel {
     std::string name;
     std::vector<std::string> scope;  // namespaces, outermost first; "" for an unnamed one
     std::string host_name;           // expression; "" when not given
     bool is_template = false;
+    std::vector<TemplateParameter> template_parameters;
     std::vector<Parameter> parameters;
     Place place;
 };
@@ -64,6 +69,12 @@ struct FunctionConstant {
 // Reads a kernel's parameter list, tokens between its parentheses, and says what is wrong with it.
 std::vector<Parameter> read_parameters(const Tokens& tokens, Range list, const std::string& kernel,
                                        std::vector<Diagnostic>& errors);
+
+// Template headers: tokens between `<` and `>`.
+std::vector<TemplateParameter> read_template_parameters(const Tokens& tokens, Range header);
+// Whether template arguments, tokens between `<` and `>`, can be those of a kernel: overloaded
+// kernel templates are told apart by number and kind.
+bool may_instantiate(const Kernel& kernel, const Tokens& tokens, Range arguments);
 
 Place place_of(const Tokens& tokens, size_t token);
 Diagnostic error_at(const Tokens& tokens, size_t token, std::string message);

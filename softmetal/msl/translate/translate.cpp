@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "softmetal/msl/translate/bodies.h"
@@ -199,6 +200,9 @@ class Translator {
         out.name = tokens_[name_at].text;
         out.scope = scope_;
         out.is_template = !shape.template_headers.empty();
+        if (out.is_template)
+            out.template_parameters =
+                read_template_parameters(tokens_, shape.template_headers.back());
         out.place = place_of(tokens_, name_at);
         std::string max_threads = "0";
         for (const auto& attribute : declaration.attributes) {
@@ -301,7 +305,10 @@ class Translator {
             is_kernel |= tokens_[i].is("kernel");
             const bool names = i + 1 < next && (tokens_[i + 1].is("<") || tokens_[i + 1].is("("));
             if (name_at == kNowhere && names && tokens_[i].is_word()) {
-                kernel_index = find_kernel(std::string(tokens_[i].text));
+                const size_t close =
+                    tokens_[i + 1].is("<") ? skip_angles(tokens_, i + 1, next) : kNowhere;
+                kernel_index = find_kernel(std::string(tokens_[i].text),
+                                           {i + 2, close == kNowhere ? i + 2 : close - 1});
                 if (kernel_index != kNowhere) name_at = i;
             }
             const size_t angles = tokens_[i].is("<") ? skip_angles(tokens_, i, next) : kNowhere;
@@ -337,12 +344,19 @@ class Translator {
         return next;
     }
 
-    size_t find_kernel(const std::string& name) const {
+    // Of kernels with one name: one of this namespace before others, one that takes the arguments
+    // before others.
+    size_t find_kernel(const std::string& name, Range arguments) const {
         const auto found = kernels_by_name_.find(name);
         if (found == kernels_by_name_.end()) return kNowhere;
-        for (const size_t candidate : found->second)
-            if (module_.kernels[candidate].scope == scope_) return candidate;
-        return found->second.back();
+        size_t best = kNowhere, best_score = 0;
+        for (const size_t candidate : found->second) {
+            const auto& kernel = module_.kernels[candidate];
+            const bool fits = arguments.empty() || may_instantiate(kernel, tokens_, arguments);
+            const size_t score = 1 + (fits ? 2 : 0) + (kernel.scope == scope_ ? 1 : 0);
+            if (score > best_score) std::tie(best, best_score) = std::tuple(candidate, score);
+        }
+        return best;
     }
 
     // ---- constant T x [[function_constant(n)]]; ----

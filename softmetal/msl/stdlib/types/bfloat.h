@@ -63,11 +63,18 @@ class bfloat {
     SM_BFLOAT_MIX(op, Own, (metal::sm::is_int_scalar<U> || __is_same(U, bool) || __is_enum(U))) \
     SM_BFLOAT_MIX(op, WithFloat,                                                                \
                   (__is_same(U, float) || __is_same(U, _Float16) || __is_same(U, double)))
-#define SM_BFLOAT_ARITHMETIC(op)                        \
-    SM_BFLOAT_OPERATOR(op, bfloat, float)               \
-    template <class U>                                  \
-    SM_FN constexpr bfloat& operator op##=(U b) {       \
-        return *this = static_cast<bfloat>(*this op b); \
+// A float to which a bfloat is added stays what it is; without the second form the bfloat would
+// convert to every arithmetic type alike.
+#define SM_BFLOAT_ARITHMETIC(op)                                \
+    SM_BFLOAT_OPERATOR(op, bfloat, float)                       \
+    template <class U>                                          \
+    SM_FN constexpr bfloat& operator op##=(U b) {               \
+        return *this = static_cast<bfloat>(*this op b);         \
+    }                                                           \
+    template <class U>                                          \
+        requires(__is_arithmetic(U))                            \
+    SM_FN friend constexpr U& operator op##=(U & a, bfloat b) { \
+        return a = static_cast<U>(a op b);                      \
     }
     SM_BFLOAT_ARITHMETIC(+)
     SM_BFLOAT_ARITHMETIC(-)

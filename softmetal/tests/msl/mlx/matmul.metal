@@ -14,6 +14,7 @@ instantiate_kernel("gemm_tn_bfloat", gemm, bfloat16_t, 64, 32, 32, 2, 2, true, f
 instantiate_kernel("splitk_float", gemm_splitk, half, float, 16, 32, 16, 2, 2, false, true, false, true)
 instantiate_kernel("splitk_accum_float", gemm_splitk_accum, float, half)
 instantiate_kernel("masked_float", block_masked_gemm, float, bool, float, 32, 32, 16, 2, 2, false, false, true, true)
+instantiate_kernel("masked_half", block_masked_gemm, half, 32, 32, 16, 2, 2, false, true, false, true)
 
 instantiate_kernel("gemv_float", gemv, float, 1, 8, 1, 32, 4, 4, false, false)
 instantiate_kernel("gemv_nc_axpby_half", gemv, half, 4, 1, 1, 32, 4, 4, true, true)
