@@ -111,16 +111,14 @@ class Pointers {
         const auto& token = tokens_[name];
         if (!token.is_word() || (name > 0 && (at(name - 1, ".") || at(name - 1, "->"))))
             return kNowhere;
-        if (is_builtin_type_word(token) || is_library_type(token.text) ||
-            outline_.types.contains(token.text))
-            return name;
-        // A template's T may be a variable elsewhere.
-        return outline_.template_types.contains(token.text) && is_declaration(name, i + 1)
-                   ? name
-                   : kNowhere;
+        if (is_builtin_type_word(token) || is_library_type(token.text)) return name;
+        // What is a type here may be a variable elsewhere.
+        const bool is_type =
+            outline_.types.contains(token.text) || outline_.template_types.contains(token.text);
+        return is_type && is_declaration(name, i + 1) ? name : kNowhere;
     }
 
-    // Inside a function body: `{ T * name =` and `(T *)`, not `[T * name]`.
+    // Inside a function body: `{ T * name =`, `for (T * name =` and `(T *)`, not `[T * name]`.
     bool is_declaration(size_t name, size_t star) const {
         bool in_body = false;
         for (const auto& function : outline_.functions)
@@ -128,8 +126,11 @@ class Pointers {
         if (!in_body || at(star + 1, ")") || at(star + 1, ">")) return true;
         size_t before = name;
         while (before > 0 && is_qualifier(before - 1)) --before;
-        return before > 0 && (at(before - 1, ";") || at(before - 1, "{") || at(before - 1, "}")) &&
-               (at(star + 2, "=") || at(star + 2, ";"));
+        if (before == 0) return false;
+        const bool has_value = at(star + 2, "=") || at(star + 2, ":");
+        if (at(before - 1, "(")) return has_value;
+        return (at(before - 1, ";") || at(before - 1, "{") || at(before - 1, "}")) &&
+               (has_value || at(star + 2, ";") || at(star + 2, ","));
     }
 
     // Qualifiers in front of the type: `device const A::B*`.

@@ -15,5 +15,7 @@ kernel void k(device float* out [[buffer(0)]]) {
     float* variable = out + 1;  // error: pointer type must have explicit address space qualifier
     auto& deduced = out[0];  // error: reference type must have explicit address space qualifier
     out[2] = *(uint*)out;  // error: pointer type must have explicit address space qualifier
+    Row* row = nullptr;  // error: pointer type must have explicit address space qualifier
+    out[3] = ((Row*)out)->count;  // error: pointer type must have explicit address space qualifier
     void* nothing = out;  // error: pointer type must have explicit address space qualifier
 }
