@@ -86,7 +86,7 @@ objc::Ref<CommandBuffer> make_command_buffer(CommandQueue* queue, CommandBufferO
     return objc::make<CommandBuffer>(objc::Ref<CommandQueue>::retaining(queue), options);
 }
 
-// ---- Encoding -------------------------------------------------------------------------
+// ---- Encoding -----------------------------------------------------------------------------------
 
 bool CommandBuffer::may_encode(const char* what) {
     if (is_committed()) {
@@ -140,7 +140,7 @@ void CommandBuffer::make_sets_resident() {
     }
 }
 
-// ---- Life cycle -----------------------------------------------------------------------
+// ---- Life cycle ---------------------------------------------------------------------------------
 
 void CommandBuffer::enqueue() {
     {
@@ -390,7 +390,7 @@ CommandBuffer::Times CommandBuffer::times() {
     return times_;
 }
 
-// ---- Messages -------------------------------------------------------------------------
+// ---- Messages -----------------------------------------------------------------------------------
 
 namespace {
 

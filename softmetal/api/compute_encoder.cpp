@@ -35,7 +35,7 @@ exec::Checks executor_checks(Checks checks) {
 
 }  // namespace
 
-// ---- The argument table ---------------------------------------------------------------
+// ---- The argument table -------------------------------------------------------------------------
 
 bool ComputeEncoder::is_index(const char* call, NS::UInteger index, NS::UInteger count) {
     if (index < count) return true;
@@ -131,7 +131,7 @@ void ComputeEncoder::set_threadgroup_memory_length(NS::UInteger length, NS::UInt
     threadgroup_bytes_[index] = (length + kMultiple - 1) / kMultiple * kMultiple;
 }
 
-// ---- Dispatches -----------------------------------------------------------------------
+// ---- Dispatches ---------------------------------------------------------------------------------
 
 void ComputeEncoder::dispatch_threadgroups(MTL::Size groups, MTL::Size threads) {
     dispatch("dispatchThreadgroups",
@@ -266,7 +266,7 @@ void ComputeEncoder::record_range(const void* begin, uint64_t bytes, const Alloc
         {.begin = begin, .bytes = bytes, .label = label, .read_only = read_only});
 }
 
-// ---- Memory ---------------------------------------------------------------------------
+// ---- Memory -------------------------------------------------------------------------------------
 
 void ComputeEncoder::memory_barrier_with_scope(MTL::BarrierScope scope) {
     if (is_open("memoryBarrierWithScope")) buffer->add(MemoryBarrier{.scope = scope});
@@ -319,7 +319,7 @@ void ComputeEncoder::make_resident(const ResidentMemory& memory) {
     bindings_are_recorded_ = false;
 }
 
-// ---- Messages -------------------------------------------------------------------------
+// ---- Messages -----------------------------------------------------------------------------------
 
 ComputeEncoder* compute_encoder(CommandBuffer* buffer) {
     return compute_encoder_with_type(buffer, MTL::DispatchTypeSerial);

@@ -156,7 +156,7 @@ void new_pipeline_described_async(Device* device, ComputePipelineDescriptor* des
                   teller(handler));
 }
 
-// ---- Messages -------------------------------------------------------------------------
+// ---- Messages -----------------------------------------------------------------------------------
 
 namespace {
 

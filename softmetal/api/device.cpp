@@ -88,7 +88,7 @@ Device::~Device() {
     if (registry().device == this) registry().device = nullptr;
 }
 
-// ---- Memory ---------------------------------------------------------------------------
+// ---- Memory -------------------------------------------------------------------------------------
 
 bool Device::charge(uint64_t bytes) {
     {
@@ -106,7 +106,7 @@ Result<std::shared_ptr<Allocation>> Device::allocate(uint64_t length, HostView v
     return space_->allocate(length, view);
 }
 
-// ---- Work -----------------------------------------------------------------------------
+// ---- Work ---------------------------------------------------------------------------------------
 
 RunSettings Device::run_settings() {
     const auto lock = MutexLock(mutex_);
@@ -136,7 +136,7 @@ void Device::observe_commit(objc::Object* command_buffer, const Recording& recor
     if (on_commit_) on_commit_(command_buffer, recording);
 }
 
-// ---- On request -----------------------------------------------------------------------
+// ---- On request ---------------------------------------------------------------------------------
 
 void Device::ask(const Request& request) {
     const auto lock = MutexLock(mutex_);
@@ -179,7 +179,7 @@ void Device::reset_counters() {
     for (const auto& [kernel, tally] : tallies_) tally->reset();
 }
 
-// ---- Messages -------------------------------------------------------------------------
+// ---- Messages -----------------------------------------------------------------------------------
 
 namespace {
 
@@ -382,7 +382,7 @@ void register_device() {
 
 }  // namespace softmetal::api
 
-// ---- Functions ------------------------------------------------------------------------
+// ---- Functions ----------------------------------------------------------------------------------
 
 using namespace softmetal;
 

@@ -26,7 +26,7 @@ std::shared_ptr<void> place(GiveBack give_back) {
 
 }  // namespace
 
-// ---- Space ----------------------------------------------------------------------------
+// ---- Space --------------------------------------------------------------------------------------
 
 HeapSpace::HeapSpace(uint64_t bytes) : gaps_({{0, bytes}}) {}
 
@@ -85,7 +85,7 @@ uint64_t HeapSpace::widest_gap(uint64_t alignment) const {
     return widest;
 }
 
-// ---- Heap -----------------------------------------------------------------------------
+// ---- Heap ---------------------------------------------------------------------------------------
 
 Heap::Heap(objc::Ref<Device> on, MTL::HeapType of_type, ResourceMode with,
            std::shared_ptr<Allocation> bytes)

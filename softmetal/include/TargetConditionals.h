@@ -1,5 +1,5 @@
-// metal-cpp asks which of Apple's systems it is built for. Metal on a desktop is what softmetal stands
-// for: with TARGET_OS_OSX metal-cpp offers MTL::CopyAllDevices and the device observers.
+// metal-cpp asks which of Apple's systems it is built for. Metal on a desktop is what softmetal
+// stands for: with TARGET_OS_OSX metal-cpp offers MTL::CopyAllDevices and the device observers.
 #pragma once
 
 #define TARGET_OS_MAC 1

@@ -30,8 +30,7 @@ struct Object {
     Object& operator=(const Object&) = delete;
 };
 
-// ---- Reference counts
-// ------------------------------------------------------------------------------
+// ---- Reference counts ---------------------------------------------------------------------------
 
 // Each stops the process when the object is dead already, naming its class. nullptr is fine.
 void retain(Object* object);
@@ -84,8 +83,8 @@ T* autoreleased(Ref<T> object) {
     return raw;
 }
 
-// For a pointer that is no reference: null when the object is being destroyed. The caller makes sure
-// that its memory is still there.
+// For a pointer that is no reference: null when the object is being destroyed. The caller makes
+// sure that its memory is still there.
 template <class T>
 Ref<T> try_retain(T* object) {
     return retain_if_alive(object) ? Ref<T>::adopt(object) : nullptr;
@@ -103,8 +102,7 @@ class AutoreleaseScope {
     void* pool_;
 };
 
-// ---- Making objects
-// ----------------------------------------------------------------------------------
+// ---- Making objects -----------------------------------------------------------------------------
 
 // Defines all classes, once; every entry point of the runtime begins with it. The Metal side adds
 // its own in softmetal_register_metal_classes(), which may be absent.
@@ -149,8 +147,7 @@ T* as(Object* object) {
     return object && is_kind_of(object, class_of<T>()) ? static_cast<T*>(object) : nullptr;
 }
 
-// ---- Messages
-// ---------------------------------------------------------------------------------------
+// ---- Messages -----------------------------------------------------------------------------------
 
 // send<Object*>(receiver, selector, arguments...); nullptr answers zero. The result must fit
 // registers.

@@ -184,8 +184,7 @@ SM_INDEX(dispatch_quadgroups_per_threadgroup, thread->group->dispatch_quadgroups
 #undef SM_POSITION
 #undef SM_INDEX
 
-// ---- entries and their description
-// --------------------------------------------------------------
+// ---- entries and their description --------------------------------------------------------------
 
 template <class T>
 constexpr sm_u64 size_or_one() {

@@ -34,8 +34,7 @@
 #define METAL_PURE __attribute__((pure))
 #define METAL_CONVERGENT
 
-// ---- Constants of the types
-// -------------------------------------------------------------------------
+// ---- Constants of the types ---------------------------------------------------------------------
 
 #ifndef INFINITY
 #define INFINITY (__builtin_inff())
@@ -121,8 +120,7 @@
 #define UINT32_MAX 4294967295u
 #define UINT64_MAX 18446744073709551615ul
 
-// ---- Mathematical constants
-// -------------------------------------------------------------------------
+// ---- Mathematical constants ---------------------------------------------------------------------
 
 #define M_E_F 2.71828182845904523536028747135266250f
 #define M_LOG2E_F 1.44269504088896340735992468100189214f

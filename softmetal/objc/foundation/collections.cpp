@@ -19,8 +19,7 @@ std::string description_of(const Object* object) {
     return std::string(text_of(send<Object*>(object, selector)));
 }
 
-// ---- Enumerators
-// ---------------------------------------------------------------------------------------
+// ---- Enumerators --------------------------------------------------------------------------------
 
 // Keeps what it enumerates, so the collection may go meanwhile.
 struct Enumerator : Object {
@@ -72,8 +71,7 @@ uintptr_t count_of(T* self) {
     return self->items.size();
 }
 
-// ---- NSArray
-// ---------------------------------------------------------------------------------------------
+// ---- NSArray ------------------------------------------------------------------------------------
 
 Array* init_array(Array* self, Object* const* objects, uintptr_t count) {
     for (uintptr_t i = 0; i < count; ++i) {
@@ -110,8 +108,7 @@ Object* describe_array(Array* self) {
     return string(text + ")");
 }
 
-// ---- NSDictionary
-// ------------------------------------------------------------------------------------------
+// ---- NSDictionary -------------------------------------------------------------------------------
 
 Dictionary* init_dictionary(Dictionary* self, Object* const* objects, Object* const* keys,
                             uintptr_t count) {
@@ -154,8 +151,7 @@ Object* describe_dictionary(Dictionary* self) {
     return string(text + "}");
 }
 
-// ---- NSSet
-// ---------------------------------------------------------------------------------------------------
+// ---- NSSet --------------------------------------------------------------------------------------
 
 Set* init_set(Set* self, Object* const* objects, uintptr_t count) {
     for (uintptr_t i = 0; i < count; ++i) self->insert(objects[i]);
@@ -168,8 +164,7 @@ bool sets_equal(Set* self, Object* object) {
                                [&](auto& item) { return other->index_of.contains(item.get()); });
 }
 
-// ---- Of all of them
-// ----------------------------------------------------------------------------------------
+// ---- Of all of them -----------------------------------------------------------------------------
 
 // Equal collections have equal counts.
 uintptr_t hash_by_count(Object* self) {

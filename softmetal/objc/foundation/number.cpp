@@ -13,8 +13,7 @@
 namespace softmetal::objc {
 namespace {
 
-// ---- NSValue
-// ---------------------------------------------------------------------------------------------
+// ---- NSValue ------------------------------------------------------------------------------------
 
 Value* init_value(Value* self, const void* value, const char* type) {
     if (!value || !type) stop("-[NSValue initWithBytes:objCType:] with a null pointer");
@@ -50,8 +49,7 @@ Object* copy(Object* self) {
     return self;
 }
 
-// ---- NSNumber
-// --------------------------------------------------------------------------------------------
+// ---- NSNumber -----------------------------------------------------------------------------------
 
 template <class T>
 consteval const char* encoding_of() {

@@ -85,8 +85,7 @@ void require(const Object* argument, const char* method) {
     if (!argument) stop("-[NSString %s] with a nil string", method);
 }
 
-// ---- Methods
-// -------------------------------------------------------------------------------------------
+// ---- Methods ------------------------------------------------------------------------------------
 
 String* init_with_string(String* self, Object* other) {
     require(other, "initWithString:");
@@ -292,8 +291,7 @@ void register_string() {
 
 }  // namespace softmetal::objc
 
-// ---- CoreFoundation's ways to a string
-// ---------------------------------------------------------------
+// ---- CoreFoundation's ways to a string ----------------------------------------------------------
 
 extern "C" const struct __CFString* __CFStringMakeConstantString(const char* text) {
     using namespace softmetal::objc;

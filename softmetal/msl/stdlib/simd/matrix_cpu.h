@@ -1,6 +1,6 @@
 // The 8 by 8 product on a CPU. A lane hands over its pair of each operand as floats; whichever lane
-// comes last multiplies for all, row by row. The compiler's plugin (exec/pass) collects the products
-// of a basic block into one call, so that the lanes meet once for all of them.
+// comes last multiplies for all, row by row. The compiler's plugin (exec/pass) collects the
+// products of a basic block into one call, so that the lanes meet once for all of them.
 #pragma once
 
 namespace metal::sm {
@@ -33,8 +33,7 @@ SM_FN double pair_to_bits(vec<T, 2> pair) {
 // This lane's pair of the product, not yet rounded to the result's type.
 template <class A, class B>
 SM_FN vec<float, 2> multiply_8x8(vec<A, 2> a, vec<B, 2> b, sm_site site) {
-    double bits =
-        sm_matrix_product(site, pair_to_bits(a), pair_to_bits(b), multiply_matrices);
+    double bits = sm_matrix_product(site, pair_to_bits(a), pair_to_bits(b), multiply_matrices);
     auto floats = __builtin_bit_cast(ext<float, 2>, bits);
     return vec<float, 2>(floats[0], floats[1]);
 }
