@@ -11,6 +11,7 @@
 #include "softmetal/msl/stdlib/types/bfloat.h"
 #include "softmetal/msl/stdlib/types/native.h"
 #include "softmetal/msl/stdlib/types/swizzle.h"
+#include "softmetal/msl/stdlib/types/vec_operators.h"
 #include "softmetal/msl/stdlib/types/vec.h"
 #include "softmetal/msl/stdlib/types/packed.h"
 #include "softmetal/msl/stdlib/types/vec_names.h"
@@ -48,6 +49,7 @@
 #endif
 #include "softmetal/msl/stdlib/simd/simdgroup_matrix.h"
 #include "softmetal/msl/stdlib/atomic.h"
+#include "softmetal/msl/stdlib/log_numbers.h"
 #include "softmetal/msl/stdlib/log.h"
 #include "softmetal/msl/stdlib/internals.h"
 // clang-format on
