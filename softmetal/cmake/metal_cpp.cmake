@@ -1,7 +1,7 @@
 # Finds Apple's metal-cpp headers and offers them, unmodified, as the target metal_cpp_headers.
-# In this order: -DMETAL_CPP_DIR=..., Homebrew's mlx, the PyPI wheel mlx-metal unpacked into the build
+# In this order: METAL_CPP_DIR (-D or environment), Homebrew's mlx, the PyPI wheel mlx-metal unpacked into the build
 # tree. Sets SOFTMETAL_METAL_CPP to the folder, or to "" with one line saying why.
-set(METAL_CPP_DIR "" CACHE PATH "folder that holds Metal/Metal.hpp")
+set(METAL_CPP_DIR "$ENV{METAL_CPP_DIR}" CACHE PATH "folder that holds Metal/Metal.hpp")
 set(SOFTMETAL_DOWNLOADS ${CMAKE_BINARY_DIR} CACHE PATH "where packages are unpacked")
 set(mlx_metal_version 0.32.4)
 set(mlx_metal_sha256 8019b2db622599267d66cc168b2f0dbf5af929790a6c3b3913e00eabc42a7947)
