@@ -39,8 +39,8 @@ elif [ $all = yes ]; then
         file build/release/tour-for-macos | tee /dev/stderr | grep -q 'Mach-O 64-bit arm64 executable' ||
             die "the tour did not link to an arm64 Mach-O executable"
         build tsan softmetal_objc_test softmetal_exec_test softmetal_api_test
-        for program in softmetal_objc_test softmetal_exec_test softmetal_api_test; do
-            "build/tsan/bin/$program" --gtest_brief=1
+        for program in bin/softmetal_objc_test bin/softmetal_exec_test softmetal/tests/api/softmetal_api_test; do
+            "build/tsan/$program" --gtest_brief=1
         done
     fi
     build tsan base_test backend_cpu_test runtime_test
