@@ -26,13 +26,14 @@ struct matrix {
         for (int c = 0; c < C; c++) columns[c] = vec<T, R>(m.columns[c]);
     }
 
-    thread vec<T, R>& operator[](size_t c) thread;
-    threadgroup vec<T, R>& operator[](size_t c) threadgroup;
-    device vec<T, R>& operator[](size_t c) __generic;  // what is neither of the others
-    const thread vec<T, R>& operator[](size_t c) const thread;
-    const threadgroup vec<T, R>& operator[](size_t c) const threadgroup;
-    constant vec<T, R>& operator[](size_t c) constant;
-    const device vec<T, R>& operator[](size_t c) const __generic;
+    thread vec<T, R>& operator[](size_t c) thread&;
+    threadgroup vec<T, R>& operator[](size_t c) threadgroup&;
+    device vec<T, R>& operator[](size_t c) __generic&;  // what is neither of the others
+    const thread vec<T, R>& operator[](size_t c) const thread&;
+    const threadgroup vec<T, R>& operator[](size_t c) const threadgroup&;
+    constant vec<T, R>& operator[](size_t c) constant&;
+    const device vec<T, R>& operator[](size_t c) const __generic&;
+    vec<T, R> operator[](size_t c) const&&;  // of a value that no variable holds
 
     matrix& operator+=(const matrix& m);
     matrix& operator-=(const matrix& m);

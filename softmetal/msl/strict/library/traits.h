@@ -296,13 +296,15 @@ struct array {
     typedef T value_type;
     constexpr size_t size() const { return N; }
     constexpr bool empty() const { return N == 0; }
-    constexpr thread T& operator[](size_t i) thread { return __elems[i]; }
-    constexpr const thread T& operator[](size_t i) const thread { return __elems[i]; }
-    threadgroup T& operator[](size_t i) threadgroup;
-    const threadgroup T& operator[](size_t i) const threadgroup;
-    constexpr constant T& operator[](size_t i) constant { return __elems[i]; }
-    device T& operator[](size_t i) __generic;
-    const device T& operator[](size_t i) const __generic;
+    constexpr thread T& operator[](size_t i) thread& { return __elems[i]; }
+    constexpr const thread T& operator[](size_t i) const thread& { return __elems[i]; }
+    threadgroup T& operator[](size_t i) threadgroup&;
+    const threadgroup T& operator[](size_t i) const threadgroup&;
+    constexpr constant T& operator[](size_t i) constant& { return __elems[i]; }
+    device T& operator[](size_t i) __generic&;
+    const device T& operator[](size_t i) const __generic&;
+    // Of a value that no variable holds.
+    constexpr const T& operator[](size_t i) const&& { return __elems[i]; }
     thread T* data() thread;
     const thread T* data() const thread;
     threadgroup T* data() threadgroup;
@@ -313,6 +315,14 @@ struct array {
     thread T* end() thread;
     const thread T* begin() const thread;
     const thread T* end() const thread;
+    threadgroup T* begin() threadgroup;
+    threadgroup T* end() threadgroup;
+    constant T* begin() constant;
+    constant T* end() constant;
+    device T* begin() __generic;
+    device T* end() __generic;
+    const device T* begin() const __generic;
+    const device T* end() const __generic;
     thread T& front() thread;
     thread T& back() thread;
     void fill(const T& value);
