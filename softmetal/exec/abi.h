@@ -227,6 +227,9 @@ sm_u32 sm_load_function_constant(sm_u32 index, const char* name, sm_u32 type, vo
 // One message of os_log: `type` is its OS_LOG_TYPE, `text` is already formatted.
 void sm_log(sm_u32 type, const char* subsystem, const char* category, const char* text);
 
+// exec/pass puts a call of this before a kernel takes `bytes` of its stack for a large variable.
+void sm_reserve_stack(sm_u64 bytes);
+
 // ---- Checked modules only: exec/pass puts calls of these before each access.
 // `base` is where the pointer came from (a buffer's first byte, for example) or null: the access
 // must stay in what `base` points into. A site with line 0 is unknown.

@@ -68,6 +68,12 @@ void sm_log(sm_u32 type, const char* subsystem, const char* category, const char
     worker().log({.type = type, .subsystem = subsystem, .category = category, .text = text});
 }
 
+void sm_reserve_stack(sm_u64 bytes) {
+    // Static initialisers of a module and queries of its entries run on the stack of their caller.
+    Worker* const running = Worker::running();
+    if (running != nullptr) running->reserve_stack(bytes);
+}
+
 void sm_access(const void* address, const void* base, sm_u64 bytes, sm_u32 kind, sm_site site) {
     // Static initialisers of a module are checked code too, but run while it is being loaded.
     Worker* const running = Worker::running();

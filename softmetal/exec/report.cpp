@@ -135,4 +135,13 @@ void Worker::report_overrun(int64_t offset, uint64_t bytes, uint64_t object_byte
               site);
 }
 
+// `variable_bytes`: of the variable that found no room, 0 when calls were too deep.
+void Worker::report_stack(uint64_t variable_bytes) {
+    const std::string why =
+        variable_bytes == 0 ? ""
+                            : fmt::format(": a variable of its own has {} bytes", variable_bytes);
+    set_error(fmt::format("needs more than {} KiB of stack{}", FiberPool::kStackBytes >> 10, why),
+              0);
+}
+
 }  // namespace softmetal::exec

@@ -487,6 +487,16 @@ void Worker::object_overrun(int64_t offset, uint64_t bytes, uint64_t object_byte
     leave_fiber(*fiber_, main_);
 }
 
+void Worker::reserve_stack(uint64_t bytes) {
+    // What the kernel calls from there on, the executor included, stands below the variable.
+    constexpr uint64_t kForCalls = uint64_t{16} << 10;
+    const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+    const auto begin = reinterpret_cast<uintptr_t>(fiber_->stack_begin);
+    if (here > begin + kForCalls && bytes <= here - begin - kForCalls) return;
+    report_stack(bytes);
+    leave_fiber(*fiber_, main_);
+}
+
 void Worker::log(const LogMessage& message) const {
     if (plan_->launch.log) {
         plan_->launch.log(message);

@@ -147,6 +147,7 @@ class Worker {
                                   uint32_t n_operands, sm_multiply multiply);
     void* threadgroup_storage(const sm_threadgroup_variable& variable);
     void log(const LogMessage& message) const;
+    void reserve_stack(uint64_t bytes);  // returns if the running thread's has room for them
     [[gnu::always_inline]] void access(const Access& access) {
         if (!checks_accesses_) return;
         const auto stack = reinterpret_cast<uintptr_t>(fiber_->stack_begin);
@@ -214,6 +215,7 @@ class Worker {
     void report_access(const Access& access);
     void report_overrun(int64_t offset, uint64_t bytes, uint64_t object_bytes, const char* object,
                         uint32_t kind, sm_site site);
+    void report_stack(uint64_t variable_bytes);
     void report_divergence();
     void report_returned_thread();
     void set_error(const std::string& what, sm_site site);           // of the running thread

@@ -70,11 +70,11 @@ void Worker::report_fault() {
     if (fault_.signal == SIGFPE) {
         return set_error("divides an integer by zero, or the lowest integer by -1", 0);
     }
-    if (fault_.signal == SIGILL) return set_error("reaches code that cannot be reached", 0);
-    if (pool_.is_guard(fault_.address)) {
-        return set_error(
-            fmt::format("needs more than {} KiB of stack", FiberPool::kStackBytes >> 10), 0);
+    if (fault_.signal == SIGILL) {
+        return set_error("reaches __builtin_trap or code that the compiler took for unreachable",
+                         0);
     }
+    if (pool_.is_guard(fault_.address)) return report_stack(0);
     // Nothing was checked, so nothing is known but the address.
     const auto map = MemoryMap(plan_->launch);
     auto checker = MemoryChecker();

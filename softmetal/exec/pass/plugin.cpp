@@ -4,6 +4,7 @@
 #include "llvm/Passes/PassPlugin.h"
 #include "softmetal/exec/pass/check_pass.h"
 #include "softmetal/exec/pass/merge_products.h"
+#include "softmetal/exec/pass/stack_pass.h"
 
 extern "C" __attribute__((visibility("default"), weak)) llvm::PassPluginLibraryInfo
 llvmGetPassPluginInfo() {
@@ -12,6 +13,8 @@ llvmGetPassPluginInfo() {
                     [](llvm::ModulePassManager& manager, llvm::OptimizationLevel) {
                         manager.addPass(softmetal::exec::pass::MergeProductsPass());
                         manager.addPass(softmetal::exec::pass::CheckPass());
+                        // Last: the checks know variables by their place in the entry block.
+                        manager.addPass(softmetal::exec::pass::StackPass());
                     });
             }};
 }
