@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstdio>
+#include <iterator>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -143,15 +143,14 @@ void CommandBuffer::make_sets_resident() {
 // ---- Life cycle ---------------------------------------------------------------------------------
 
 void CommandBuffer::enqueue() {
-    {
-        const auto lock = MutexLock(mutex_);
-        if (status_ != Status::CommandBufferStatusNotEnqueued) return;
-        status_ = Status::CommandBufferStatusEnqueued;
-    }
+    const auto lock = MutexLock(mutex_);
+    if (status_ != Status::CommandBufferStatusNotEnqueued) return;
+    status_ = Status::CommandBufferStatusEnqueued;
     queue->enqueue(this);
 }
 
 void CommandBuffer::commit() {
+    if (ended_uncommitted_) return signal_events(recording);
     if (is_committed()) return misuse("commit was called twice");
     if (open_encoder_ != nullptr) {
         misuse(fmt::format("commit while {} is open; call its endEncoding first",
@@ -165,7 +164,11 @@ void CommandBuffer::commit() {
     if (recording.checked && recording.misuse.empty()) in_flight_.emplace(memory_uses());
     {
         const auto lock = MutexLock(mutex_);
-        status_ = Status::CommandBufferStatusCommitted;
+        if (!ended_uncommitted_) status_ = Status::CommandBufferStatusCommitted;
+    }
+    if (ended_uncommitted_) {
+        in_flight_.reset();
+        return signal_events(recording);
     }
     queue->commit(this);
 }
@@ -347,15 +350,15 @@ void CommandBuffer::add_handler(Handler handler, bool on_completion) {
 }
 
 void CommandBuffer::wait_until_scheduled() {
+    end_if_uncommitted("waitUntilScheduled");
     auto lock = MutexLock(mutex_);
-    warn_if_uncommitted(lock, "waitUntilScheduled");
     while (status_ < Status::CommandBufferStatusScheduled) changed_.wait(lock);
 }
 
 void CommandBuffer::wait_until_completed() {
+    end_if_uncommitted("waitUntilCompleted");
     {
         auto lock = MutexLock(mutex_);
-        warn_if_uncommitted(lock, "waitUntilCompleted");
         while (!is_finished()) changed_.wait(lock);
     }
     // As on the real thing the handlers have run when this returns; except to the handlers
@@ -363,16 +366,30 @@ void CommandBuffer::wait_until_completed() {
     if (!SerialThread::is_current()) end_->wait();
 }
 
-// Another thread may yet commit. When none does this is a wait without end, and nothing would tell.
-void CommandBuffer::warn_if_uncommitted(MutexLock& lock, const char* what) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (status_ < Status::CommandBufferStatusCommitted) {
-        if (changed_.wait_until(lock, end)) continue;
-        std::fprintf(stderr,
-                     "softmetal: %s has waited 10 s for a command buffer that nobody committed\n",
-                     what);
-        return;
+// Nobody but the caller would have committed, so the wait would have no end. Metal's validation
+// stops the program here.
+void CommandBuffer::end_if_uncommitted(const char* what) {
+    std::vector<Handler> handlers;
+    {
+        const auto lock = MutexLock(mutex_);
+        if (status_ >= Status::CommandBufferStatusCommitted) return;
+        if (status_ == Status::CommandBufferStatusEnqueued) queue->forget(this);
+        recording.misuse.push_back(
+            fmt::format("{} on a command buffer that was not committed", what));
+        error_ = make_error({.code = kErrorInvalidResource, .message = joined(recording.misuse)},
+                            nullptr);
+        status_ = Status::CommandBufferStatusError;
+        ended_uncommitted_ = true;
+        has_place_ = false;
+        handlers = std::exchange(on_scheduled_, {});
+        handlers.insert(handlers.end(), std::move_iterator(on_completed_.begin()),
+                        std::move_iterator(on_completed_.end()));
+        on_completed_.clear();
     }
+    queue->give_place();
+    changed_.notify_all();
+    if (handlers.empty()) return end_->set();
+    call_later(objc::Ref<CommandBuffer>::retaining(this), std::move(handlers), end_);
 }
 
 MTL::CommandBufferStatus CommandBuffer::status() {

@@ -7,6 +7,7 @@
 // completed.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -103,7 +104,7 @@ struct CommandBuffer : objc::Object {
     std::optional<Failure> execute();
     std::vector<Handler> finish(std::optional<Failure> failure);
     objc::Ref<objc::Error> make_error(const Failure& failure, objc::Array* reports) const;
-    void warn_if_uncommitted(MutexLock& lock, const char* what) SOFTMETAL_REQUIRES(mutex_);
+    void end_if_uncommitted(const char* what);
     static void call_later(objc::Ref<CommandBuffer> buffer, std::vector<Handler> handlers,
                            std::shared_ptr<WorkEnd> end);
     std::vector<MemoryUse> memory_uses() const;
@@ -111,6 +112,8 @@ struct CommandBuffer : objc::Object {
     const uint64_t number_;
     Encoder* open_encoder_ = nullptr;  // not owned; it holds us
     bool has_place_ = true;            // in the queue's count
+    // By a wait, perhaps on another thread than the one that encodes and commits.
+    std::atomic<bool> ended_uncommitted_ = false;
     std::vector<objc::Ref<ResidencySet>> residency_sets_;
     Device::Request request_;
     std::optional<InFlight> in_flight_;

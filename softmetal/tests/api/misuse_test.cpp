@@ -387,6 +387,48 @@ TEST_F(Misuse, CommittingTwice) {
     EXPECT_EQ(run(commands), "commit was called twice");
 }
 
+TEST_F(Misuse, WaitingForWhatWasNotCommitted) {
+    for (const auto checks : {Checks::All, Checks::Off}) {
+        set_checks(device.get(), checks);
+        auto* commands = queue->commandBuffer();
+        int handled = 0;
+        commands->addScheduledHandler(
+            MTL::HandlerFunction([&](MTL::CommandBuffer*) { ++handled; }));
+        commands->addCompletedHandler(
+            MTL::HandlerFunction([&](MTL::CommandBuffer*) { ++handled; }));
+        commands->waitUntilCompleted();
+        EXPECT_EQ(handled, 2);
+        EXPECT_EQ(commands->status(), MTL::CommandBufferStatusError);
+        EXPECT_EQ(description(commands->error()),
+                  "waitUntilCompleted on a command buffer that was not committed");
+
+        auto* other = queue->commandBuffer();
+        other->waitUntilScheduled();
+        EXPECT_EQ(other->status(), MTL::CommandBufferStatusError);
+        EXPECT_EQ(description(other->error()),
+                  "waitUntilScheduled on a command buffer that was not committed");
+    }
+}
+
+TEST_F(Misuse, WaitingForWhatWasOnlyEnqueuedHoldsUpNothing) {
+    const auto event = NS::TransferPtr(device->newSharedEvent());
+    auto* waited_for = queue->commandBuffer();
+    waited_for->encodeSignalEvent(event.get(), 1);
+    waited_for->enqueue();
+    auto* next = queue->commandBuffer();
+    next->commit();
+    waited_for->waitUntilCompleted();
+    next->waitUntilCompleted();
+    EXPECT_EQ(next->status(), MTL::CommandBufferStatusCompleted);
+    // Too late to run, but whoever waits for its events goes on.
+    waited_for->commit();
+    EXPECT_EQ(event->signaledValue(), 1u);
+    EXPECT_EQ(description(waited_for->error()),
+              "waitUntilCompleted on a command buffer that was not committed");
+    // Its place in the queue is free: more than a queue holds at a time.
+    for (int i = 0; i < 100; ++i) queue->commandBuffer()->waitUntilCompleted();
+}
+
 TEST_F(Misuse, HandlerAfterCommitIsCalledAllTheSame) {
     auto* commands = queue->commandBuffer();
     EXPECT_EQ(run(commands), "");
