@@ -14,6 +14,7 @@
 #include "softmetal/api/encoder.h"
 #include "softmetal/api/errors.h"
 #include "softmetal/api/event.h"
+#include "softmetal/api/fork.h"
 #include "softmetal/objc/define_class.h"
 #include "softmetal/objc/foundation/string.h"
 
@@ -82,6 +83,7 @@ CommandBuffer::~CommandBuffer() {
 }
 
 objc::Ref<CommandBuffer> make_command_buffer(CommandQueue* queue, CommandBufferOptions options) {
+    stop_if_forked("commandBuffer");
     queue->take_place();
     return objc::make<CommandBuffer>(objc::Ref<CommandQueue>::retaining(queue), options);
 }
@@ -150,6 +152,7 @@ void CommandBuffer::enqueue() {
 }
 
 void CommandBuffer::commit() {
+    stop_if_forked("commit");
     if (ended_uncommitted_) return signal_events(recording);
     if (is_committed()) return misuse("commit was called twice");
     if (open_encoder_ != nullptr) {
@@ -350,12 +353,14 @@ void CommandBuffer::add_handler(Handler handler, bool on_completion) {
 }
 
 void CommandBuffer::wait_until_scheduled() {
+    stop_if_forked("waitUntilScheduled");
     end_if_uncommitted("waitUntilScheduled");
     auto lock = MutexLock(mutex_);
     while (status_ < Status::CommandBufferStatusScheduled) changed_.wait(lock);
 }
 
 void CommandBuffer::wait_until_completed() {
+    stop_if_forked("waitUntilCompleted");
     end_if_uncommitted("waitUntilCompleted");
     {
         auto lock = MutexLock(mutex_);

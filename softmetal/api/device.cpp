@@ -16,6 +16,7 @@
 #include "softmetal/api/counters.h"
 #include "softmetal/api/event.h"
 #include "softmetal/api/fence.h"
+#include "softmetal/api/fork.h"
 #include "softmetal/api/heap.h"
 #include "softmetal/api/library.h"
 #include "softmetal/api/log_state.h"
@@ -75,6 +76,7 @@ Device::Device(const DeviceProfile& with)
       memory_bytes(with.memory_bytes ? with.memory_bytes : machine_memory() / 4 * 3),
       registry_id(next_registry_id()),
       checks(checks_from_environment()) {
+    watch_forks();
     // Addresses are plentiful; twice what could ever be allocated leaves room between long-lived
     // buffers.
     constexpr uint64_t kAtLeast = uint64_t{64} << 30;
@@ -84,6 +86,11 @@ Device::Device(const DeviceProfile& with)
 }
 
 Device::~Device() {
+    if (is_forked_child()) {
+        // Its threads are the parent's: there is nothing here to end.
+        [[maybe_unused]] const auto* left = executor_.release();
+        return;
+    }
     const auto lock = MutexLock(registry().mutex);
     if (registry().device == this) registry().device = nullptr;
 }

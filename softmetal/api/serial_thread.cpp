@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "softmetal/api/fork.h"
 #include "softmetal/objc/object.h"
 
 namespace softmetal::api {
@@ -14,6 +15,10 @@ thread_local bool on_serial_thread = false;
 SerialThread::SerialThread() : state_(std::make_shared<State>()) {}
 
 SerialThread::~SerialThread() {
+    if (is_forked_child()) {
+        if (thread_.joinable()) thread_.detach();  // it is the parent's
+        return;
+    }
     std::thread thread;
     {
         const auto lock = MutexLock(mutex_);
@@ -33,6 +38,7 @@ SerialThread::~SerialThread() {
 }
 
 void SerialThread::add(std::function<void()> task) {
+    stop_if_forked("work in the background");
     {
         const auto lock = MutexLock(state_->mutex);
         state_->tasks.push_back(std::move(task));
