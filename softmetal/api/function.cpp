@@ -45,8 +45,7 @@ std::expected<objc::Ref<Function>, Failed> make_function(Library* library, std::
     auto values = constants ? constants->values : std::vector<exec::ConstantValue>();
     auto code = KernelCode::make(unit->second, name, std::move(values));
     if (!code && constants) {
-        return std::unexpected(Failed{MTL::LibraryErrorCompileFailure,
-                                      fmt::format("function '{}': {}", name, code.error())});
+        return std::unexpected(Failed{MTL::LibraryErrorCompileFailure, code.error()});
     }
     return objc::make<Function>(*library, std::string(name), unit->second, std::move(code));
 }

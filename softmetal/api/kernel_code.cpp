@@ -84,8 +84,9 @@ Result<std::shared_ptr<KernelCode>> KernelCode::make(std::shared_ptr<const Unit>
                                                      std::string_view kernel,
                                                      std::vector<exec::ConstantValue> constants) {
     auto code = std::shared_ptr<KernelCode>(new KernelCode);
-    code->plain_.module =
-        SOFTMETAL_TRY(constants.empty() ? unit->module(false) : unit->load(false, constants));
+    const auto loaded = constants.empty() ? unit->module(false) : unit->load(false, constants);
+    if (!loaded) return fail("function '" + std::string(kernel) + "': " + loaded.error());
+    code->plain_.module = *loaded;
     code->plain_.kernel = code->plain_.module->find(kernel);
     if (code->plain_.kernel == nullptr) return fail("no function '" + std::string(kernel) + "'");
     code->name_ = kernel;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -58,10 +59,13 @@ Library* handed_out(Made made, objc::Object** error) {
     return nullptr;
 }
 
-Made from_source(Device* device, std::string_view source, const CompileOptions* options) {
+// No source: the string was nil.
+Made from_source(Device* device, std::optional<std::string_view> source,
+                 const CompileOptions* options) {
+    if (!source) return failed(MTL::LibraryErrorCompileFailure, "newLibrary: the source is nil");
     const auto told = compile_options(options);
     if (!told) return failed(MTL::LibraryErrorUnsupported, told.error());
-    auto unit = msl::compile(source, "program_source", {}, *told);
+    auto unit = msl::compile(*source, "program_source", {}, *told);
     if (!unit) return failed(MTL::LibraryErrorCompileFailure, unit.error());
     auto compiled = msl::CompiledLibrary();
     compiled.units.push_back(*std::move(unit));
@@ -105,6 +109,11 @@ Made from_default(Device* device) {
     return from_file(device, program.parent_path() / "default.smlib");
 }
 
+std::optional<std::string> source_of(objc::Object* text) {
+    if (text == nullptr) return std::nullopt;
+    return std::string(objc::text_of(text));
+}
+
 objc::Object* function_names(Library* library) {
     std::vector<objc::Ref<objc::String>> names;
     for (const auto& name : library->names) names.push_back(objc::make_string(name));
@@ -115,15 +124,15 @@ objc::Object* function_names(Library* library) {
 
 Library* new_library_with_source(Device* device, objc::Object* source, CompileOptions* options,
                                  objc::Object** error) {
-    return handed_out(from_source(device, objc::text_of(source), options), error);
+    return handed_out(from_source(device, source_of(source), options), error);
 }
 
 void new_library_with_source_async(Device* device, objc::Object* source, CompileOptions* options,
                                    LibraryHandler handler) {
     // Options may change after this call.
     auto kept = objc::copy_of(options);
-    device->background().add([held = objc::Ref<Device>::retaining(device),
-                              text = std::string(objc::text_of(source)), kept = std::move(kept),
+    device->background().add([held = objc::Ref<Device>::retaining(device), text = source_of(source),
+                              kept = std::move(kept),
                               block = objc::Block<void(Library*, objc::Error*)>(handler)] {
         const auto made = from_source(held.get(), text, objc::as<CompileOptions>(kept.get()));
         if (made) {
