@@ -78,9 +78,11 @@ void ComputeEncoder::set_buffer(Buffer* used, NS::UInteger offset, NS::UInteger 
     if (used == nullptr) return unbind(index);
     if (!is_of_this_device("setBuffer", used->device.get())) return;
     if (offset > used->length() && is_checked()) {
+        const auto& memory = *used->memory;  // without a label it is described by its length
         misuse(fmt::format(
-            "setBuffer: offset {} at index {} is past the end of {}, which has {} bytes", offset,
-            index, used->memory->described(), used->length()));
+            "setBuffer: offset {} at index {} is past the end of {}{}", offset, index,
+            memory.described(),
+            memory.label().empty() ? "" : fmt::format(", which has {} bytes", used->length())));
     }
     auto* memory = hold(used);
     bind(index, memory->device(), offset, memory->length(), memory);

@@ -11,11 +11,12 @@ std::string text(const Extent& extent) {
 
 constexpr uint64_t kMaxGrid = ~uint32_t{0};
 
-// x * y * z, or more than any limit.
+// x * y * z, or kTooMany.
+constexpr uint64_t kTooMany = ~uint64_t{0};
 uint64_t volume(const Extent& extent) {
-    if (extent.x > kMaxGrid || extent.y > kMaxGrid || extent.z > kMaxGrid) return ~uint64_t{0};
+    if (extent.x > kMaxGrid || extent.y > kMaxGrid || extent.z > kMaxGrid) return kTooMany;
     const auto product = static_cast<unsigned __int128>(extent.x) * extent.y * extent.z;
-    return product >> 64 ? ~uint64_t{0} : static_cast<uint64_t>(product);
+    return product >> 64 ? kTooMany : static_cast<uint64_t>(product);
 }
 
 }  // namespace
@@ -33,7 +34,11 @@ std::vector<std::string> find_limit_faults(const DispatchRequest& request,
         return faults;
     }
     const uint64_t total = volume(threads);
-    if (total > limits.max_threads_per_threadgroup) {
+    if (total == kTooMany) {
+        faults.push_back(
+            fmt::format("kernel '{}': {} threads per threadgroup, and the device allows {}", kernel,
+                        text(threads), limits.max_threads_per_threadgroup));
+    } else if (total > limits.max_threads_per_threadgroup) {
         faults.push_back(
             fmt::format("kernel '{}': {} threads per threadgroup are {}, and the device "
                         "allows {}",
@@ -86,7 +91,8 @@ std::vector<std::string> find_binding_faults(const DispatchRequest& request) {
                         text(request.grid), request.in_threads ? "threads" : "threadgroups"));
     }
     const auto& threads = request.threads_per_threadgroup;
-    if (request.is_multiple_of_width && volume(threads) % SM_SIMD_WIDTH != 0) {
+    if (request.is_multiple_of_width && volume(threads) != kTooMany &&
+        volume(threads) % SM_SIMD_WIDTH != 0) {
         faults.push_back(fmt::format(
             "kernel '{}': {} threads per threadgroup are {}, and the pipeline was made with "
             "threadGroupSizeIsMultipleOfThreadExecutionWidth; the width is {}",

@@ -164,6 +164,14 @@ TEST_F(Misuse, OffsetPastTheEnd) {
                 HasSubstr("setBufferOffset: offset 100 at index 0 is past the end of 64 bytes"));
 }
 
+TEST_F(Misuse, OffsetPastTheEndOfABufferWithoutALabel) {
+    const auto unnamed = buffer(64);
+    EXPECT_EQ(
+        compute("increment", [&](auto* encoder) { encoder->setBuffer(unnamed.get(), 68, 0); }),
+        "compute encoder 'pass': setBuffer: offset 68 at index 0 is past the end of the "
+        "buffer of 64 bytes");
+}
+
 TEST_F(Misuse, OffsetBetweenElements) {
     EXPECT_THAT(
         compute("increment",
@@ -209,6 +217,20 @@ TEST_F(Misuse, MoreThreadsThanTheDeviceAllows) {
                 }),
         HasSubstr("kernel 'increment': 32x33x1 threads per threadgroup are 1056, and the device "
                   "allows 1024"));
+}
+
+TEST_F(Misuse, MoreThreadsThanCanBeCounted) {
+    for (const auto& [threads, named] :
+         {std::pair(MTL::Size(NS::UInteger{1} << 40, 1, 1), "1099511627776x1x1"),
+          std::pair(MTL::Size(1u << 31, 1u << 31, 1u << 31), "2147483648x2147483648x2147483648")}) {
+        const auto why = compute("increment", [&](auto* encoder) {
+            encoder->setBuffer(words.get(), 0, 0);
+            encoder->dispatchThreads({1, 1, 1}, threads);
+        });
+        EXPECT_THAT(why, HasSubstr(std::string("kernel 'increment': ") + named +
+                                   " threads per threadgroup, and the device allows 1024"));
+        EXPECT_THAT(why, testing::Not(HasSubstr("18446744073709551615")));
+    }
 }
 
 TEST_F(Misuse, MoreThreadsThanThePipelineAllows) {
