@@ -149,6 +149,8 @@ std::vector<std::string> Toolchain::language_flags(Build build, bool fast_math) 
         "-fno-threadsafe-statics", "-fno-math-errno", "-fno-strict-aliasing", "-fsigned-char",
         "-fvisibility=hidden", "-fPIC", "-fno-plt", "-fno-stack-protector", kMachine,
         fast_math ? "-ffp-contract=fast-honor-pragmas" : "-ffp-contract=off",
+        // An access through a null pointer stays one, to be reported.
+        "-fno-delete-null-pointer-checks",
         // A float too large for an integer becomes the nearest one, as GPUs have it.
         "-fno-strict-float-cast-overflow",
         // half and bfloat round after every operation, as GPUs do.
