@@ -39,6 +39,9 @@ class Runner {
         if (dispatch.indirect && !read_grid(dispatch)) return;
         if (launch.threads.x == 0 || launch.threads.y == 0 || launch.threads.z == 0) return;
         launch.memory = reachable(dispatch);
+        if (recording_.checked) {
+            launch.describe_address = [this](uintptr_t address) { return described(address); };
+        }
         launch.log = settings_.log;
         launch.order_seed = settings_.order_seed;
         launch.serve_lowest_site_first = settings_.serve_lowest_site_first;
@@ -64,6 +67,23 @@ class Runner {
             resident_.push_back(
                 {.begin = memory->device(), .bytes = memory->length(), .label = name.c_str()});
         }
+    }
+
+    // Whatever live buffer stands at a device address, used by this command buffer or not. Host and
+    // device views of a memory space lie equally far apart.
+    std::string described(uintptr_t address) const {
+        for (const auto& used : recording_.memory) {
+            auto& root = used->root();
+            if (root.space() == nullptr || root.host() == nullptr) continue;
+            const auto* host =
+                reinterpret_cast<const std::byte*>(address) - (root.device() - root.host());
+            auto& space = *root.space();
+            const auto lock = MutexLock(space.watch_mutex);
+            Allocation* const found = space.find_host(host);
+            if (found == nullptr) return "";
+            return fmt::format("byte {} of {}", host - found->host(), found->described());
+        }
+        return "";
     }
 
     bool finds_released(const Dispatch& dispatch) {

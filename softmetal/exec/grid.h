@@ -48,6 +48,9 @@ struct Launch {
     // Checked modules: what may be touched. Must outlive the run.
     std::span<const MemoryRange> memory;
     Checks checks = Checks::Off;
+    // Names the program's memory that holds an address, for reports: "byte 8 of buffer 'x'"; "" for
+    // none. Asked about addresses outside `memory`, on the small stacks of fibers.
+    std::function<std::string(uintptr_t)> describe_address;
     uint64_t order_seed = 0;  // 0: threadgroups in ascending order
     // Lanes that wait at different places go on in turns, the lowest source position first, as on
     // hardware, instead of being reported.

@@ -105,7 +105,17 @@ std::string MemoryChecker::complaint(const Access& access, const std::string& wh
     const uint64_t alignment = uint64_t{1} << (access.kind >> SM_ALIGNMENT_SHIFT);
     const Region* region = access.base == 0 ? nullptr : region_of_pointer(access.base);
     if (region == nullptr) region = region_of_pointer(access.address);
-    if (region == nullptr) region = nearest(access.address);
+    if (region == nullptr) {
+        const auto place =
+            launch_->describe_address ? launch_->describe_address(access.address) : std::string();
+        if (!place.empty()) {
+            return fmt::format(
+                "{} at {}, which is not resident for this dispatch: useResource, useHeap or a "
+                "residency set makes it so",
+                what, place);
+        }
+        region = nearest(access.address);
+    }
 
     if (region != nullptr) {
         const auto offset = static_cast<int64_t>(access.address - region->begin);

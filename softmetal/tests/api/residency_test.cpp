@@ -2,6 +2,8 @@
 // would run these.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "softmetal/control.h"
 #include "softmetal/tests/api/support.h"
 
@@ -32,6 +34,27 @@ TEST_F(Residency, IsNeededByACheckedKernel) {
     auto target = buffer(kPage);
     target->setLabel(MTLSTR("hidden"));
     EXPECT_THAT(run_through_table(target.get(), nullptr), testing::HasSubstr("through_table"));
+}
+
+TEST_F(Residency, MissingIsReportedWithTheBufferThatLacksIt) {
+    set_checks(device.get(), Checks::Bounds);
+    auto target = buffer(kPage);
+    target->setLabel(MTLSTR("hidden"));
+    auto table = buffer(kPage);
+    const uint64_t address = target->gpuAddress() + 64;
+    std::memcpy(table->contents(), &address, sizeof address);
+    const uint32_t count = 8;
+    std::memcpy(static_cast<char*>(table->contents()) + 8, &count, sizeof count);
+    const auto kernel = pipeline(kKernels, "through_table");
+    auto* work = queue->commandBuffer();
+    auto* encoder = work->computeCommandEncoder();
+    encoder->setComputePipelineState(kernel.get());
+    encoder->setBuffer(table.get(), 0, 0);
+    encoder->dispatchThreads(MTL::Size(1, 1, 1), MTL::Size(1, 1, 1));
+    encoder->endEncoding();
+    EXPECT_THAT(run(work),
+                testing::HasSubstr("at byte 64 of buffer 'hidden', which is not resident "
+                                   "for this dispatch: useResource"));
 }
 
 TEST_F(Residency, NeedsACommit) {

@@ -66,6 +66,15 @@ kernel void diverge(device float* out [[buffer(0)]], uint lane [[thread_index_in
     if (lane < 4) out[lane] = simd_sum(1.f);  // line 54
     else out[lane] = simd_max(1.f);           // line 55
 }
+
+kernel void read_null(device float* out [[buffer(0)]]) {
+    device float* none = nullptr;
+    out[0] = *none;  // line 60
+}
+
+kernel void follow(device const ulong* table [[buffer(0)]]) {
+    *(device int*)table[0] = 3;  // line 64
+}
 )";
 
 class MslChecks : public ::testing::Test {
@@ -73,12 +82,16 @@ class MslChecks : public ::testing::Test {
     static void SetUpTestSuite() {
         const auto unit = msl::compile(kSource, "kernels.metal", "", {.cache = false});
         ASSERT_TRUE(unit) << unit.error();
+        plain = *Module::load(unit->plain, {});
         auto loaded = Module::load(unit->checked, {});
         ASSERT_TRUE(loaded) << loaded.error();
         module = *loaded;
         ASSERT_EQ(module->table().is_checked, 1u);
     }
-    static void TearDownTestSuite() { module.reset(); }
+    static void TearDownTestSuite() {
+        module.reset();
+        plain.reset();
+    }
 
     void SetUp() override { ASSERT_NE(module, nullptr); }
 
@@ -93,7 +106,7 @@ class MslChecks : public ::testing::Test {
         return error_of(launch);
     }
 
-    static inline std::shared_ptr<const Module> module;
+    static inline std::shared_ptr<const Module> module, plain;
     alignas(64) float out[256] = {};
     alignas(64) float gap[64] = {};
     alignas(64) float in[256] = {};
@@ -166,6 +179,32 @@ TEST_F(MslChecks, ReportAtomics) {
 TEST_F(MslChecks, ReportMatrixLoads) {
     EXPECT_THAT(error_with("matrices", 32, 256, 252),
                 AllOf(StartsWith("kernels.metal:47:"), HasSubstr("of buffer 'in'")));
+}
+
+TEST_F(MslChecks, ReportNullPointersThatTheCompilerSees) {
+    EXPECT_THAT(error_with("read_null", 1, 4, 4),
+                AllOf(StartsWith("kernels.metal:60:"), HasSubstr("reads 4 bytes at address 0x0")));
+    EXPECT_THAT(error_of(launch_of(plain, "read_null", 1, 1, {out})),
+                HasSubstr("reads at address 0x0"));
+}
+
+TEST_F(MslChecks, AskWhoseMemoryThatIsNotResidentIs) {
+    uint64_t table[] = {reinterpret_cast<uint64_t>(gap)};
+    const MemoryRange ranges[] = {{.begin = table, .bytes = sizeof table}};
+    auto launch = launch_of(module, "follow", 1, 1, {table});
+    launch.memory = ranges;
+    launch.checks = Checks::Bounds;
+    launch.describe_address = [&](uintptr_t address) {
+        return address == table[0] ? std::string("byte 0 of buffer 'gap'") : std::string();
+    };
+    EXPECT_THAT(error_of(launch),
+                AllOf(StartsWith("kernels.metal:64:"),
+                      HasSubstr("writes 4 bytes at byte 0 of buffer 'gap', which is not resident "
+                                "for this dispatch: useResource, useHeap or a residency set makes "
+                                "it so")));
+    const MemoryRange resident[] = {ranges[0], {.begin = gap, .bytes = sizeof gap}};
+    launch.memory = resident;
+    EXPECT_EQ(error_of(launch), "");
 }
 
 TEST_F(MslChecks, ReportDivergence) {
