@@ -1,5 +1,8 @@
 // The first step: clang as a preprocessor, and what it leaves undone.
 #include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
 
 #include "softmetal/msl/log.h"
 #include "softmetal/msl/process.h"
@@ -41,6 +44,37 @@ std::string only_the_users(std::string_view text, const std::vector<std::string>
             if (!is_own) out += std::string(line.substr(0, close + 1)) + "\n";
         } else if (!is_own) {
             out += std::string(line) + "\n";
+        }
+    }
+    return out;
+}
+
+// `<%`, `%>`, `<:` and `:>` as the brackets they stand for, a blank beside each: later steps know
+// brackets only, and columns stay.
+std::string without_digraphs(std::string text) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kDigraphs = {
+        {{"<%", "{ "}, {"%>", "} "}, {"<:", "[ "}, {":>", "] "}}};
+    if (std::none_of(kDigraphs.begin(), kDigraphs.end(), [&](const auto& digraph) {
+            return text.find(digraph.first) != std::string::npos;
+        }))
+        return text;
+    std::vector<bool> is_mark(text.size() + 1);
+    const auto tokens = tokenize(text);
+    for (size_t i = 0; i < tokens.size(); ++i)
+        if (tokens[i].kind == TokenKind::Mark)
+            std::fill(is_mark.begin() + static_cast<std::ptrdiff_t>(tokens.offset(i)),
+                      is_mark.begin() + static_cast<std::ptrdiff_t>(tokens.end_offset(i)), true);
+    std::string out = text;
+    for (size_t i = 0; i + 1 < text.size(); ++i) {
+        if (!is_mark[i] || !is_mark[i + 1]) continue;
+        const auto rest = std::string_view(text).substr(i);
+        // `<::name` is a bracket of a template and a path.
+        if (rest.starts_with("<::") && !rest.starts_with("<:::") && !rest.starts_with("<::>"))
+            continue;
+        for (const auto& [digraph, bracket] : kDigraphs) {
+            if (!rest.starts_with(digraph)) continue;
+            out.replace(i++, 2, bracket);
+            break;
         }
     }
     return out;
@@ -111,8 +145,8 @@ Result<Preprocessed> preprocess(std::string_view source, const std::string& name
     if (output.status != 0) return fail(std::move(log));
     const auto own = std::vector<std::string>{temporary.path().string(), tools.stubs.string(),
                                               tools.library().string()};
-    auto text = SOFTMETAL_TRY(
-        expand_pragmas(tools, path, folder, only_the_users(output.out, own), options));
+    auto text = SOFTMETAL_TRY(expand_pragmas(
+        tools, path, folder, without_digraphs(only_the_users(output.out, own)), options));
     return Preprocessed{std::move(text), std::move(log)};
 }
 

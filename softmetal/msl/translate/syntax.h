@@ -21,6 +21,8 @@ struct Range {
 bool is_address_space(const Token& token);
 // inline, static, ...: words before a declaration that are not part of its type.
 bool is_specifier(const Token& token);
+// A keyword of C++20, which is what MSL is translated to.
+bool is_keyword(std::string_view word);
 bool is_builtin_type_word(const Token& token);
 
 // The token after the bracket pair or attribute that begins at i; i + 1 when it is neither.

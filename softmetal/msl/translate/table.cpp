@@ -43,6 +43,20 @@ std::string qualified_name(const Instance& instance, const Kernel& kernel) {
     return out + (kernel.is_template ? instance.id : kernel.name);
 }
 
+// The kernel as the table names it. Qualified, so that `using namespace metal` does not bring the
+// library's own `exp` in beside a kernel of that name; what lies in an unnamed namespace, or is
+// named with a path already, is found as it is written.
+std::string reference(const Instance& instance, const Kernel& kernel) {
+    const auto name = std::string_view(instance.id).substr(0, instance.id.find('<'));
+    if (name.find("::") != std::string_view::npos) return instance.id;
+    std::string path = "::";
+    for (const auto& part : kernel.scope) {
+        if (part.empty()) return instance.id;
+        path += part + "::";
+    }
+    return path + instance.id;
+}
+
 class Writer {
   public:
     Writer(const Module& module, const std::vector<std::string>& files)
@@ -119,7 +133,7 @@ class Writer {
         open(instance.scope);
         out_ += "\n";
         line(instance.place);
-        out_ += "using sm_type_" + number + " = decltype(" + instance.id + ");\n";
+        out_ += "using sm_type_" + number + " = decltype(" + reference(instance, kernel) + ");\n";
         check_all(kernel, number);
         std::string parameters, values;
         for (size_t p = 0; p < kernel.parameters.size(); ++p) {
@@ -140,7 +154,8 @@ class Writer {
                 "sm_u32x3 sm_grid) { " +
                 "const sm_group sm_g = sm_glue::group_of(sm_grid); const sm_thread sm_t = "
                 "sm_glue::thread_of(sm_g); " +
-                "if (sm_glue::is_outside(sm_t)) return; " + instance.id + "(" + values + "); }\n";
+                "if (sm_glue::is_outside(sm_t)) return; " + reference(instance, kernel) + "(" +
+                values + "); }\n";
         close(instance.scope);
     }
 
@@ -151,10 +166,11 @@ class Writer {
         open(instance.scope);
         out_ += "\n";
         line(instance.place);
-        out_ += "using sm_type_" + number + " = decltype(" + instance.id + ");\n";
+        out_ += "using sm_type_" + number + " = decltype(" + reference(instance, kernel) + ");\n";
         check_all(kernel, number);
         line(instance.place);
-        out_ += "constexpr sm_entry sm_entry_" + number + " = &sm_glue::entry<" + instance.id;
+        out_ += "constexpr sm_entry sm_entry_" + number + " = &sm_glue::entry<" +
+                reference(instance, kernel);
         for (const auto& parameter : kernel.parameters) out_ += ", " + source(parameter);
         out_ += ">::run;";
         arguments(kernel, number);
@@ -259,6 +275,14 @@ class Writer {
                 quote(name + constant.name) + ", (" + constant.index +
                 "), sm_glue::data_type<decltype(" + constant.name + ")>, sizeof(" + constant.name +
                 ")};\n";
+        for (size_t k = 0; k < i; ++k) {
+            const auto& earlier = module_.constants[k];
+            assertion(qualified(constant.scope, "sm_constant_" + std::to_string(i)) + ".index != " +
+                          qualified(earlier.scope, "sm_constant_" + std::to_string(k)) + ".index",
+                      constant.place,
+                      "function constant '" + constant.name + "' has the index of '" +
+                          earlier.name + "'");
+        }
         close(constant.scope);
         constants_ +=
             "    " + qualified(constant.scope, "sm_constant_" + std::to_string(i)) + ",\n";

@@ -215,6 +215,11 @@ class Translator {
                     tokens_, attribute.token,
                     "unknown attribute '" + attribute.name + "' on kernel '" + out.name + "'"));
         }
+        if (is_keyword(out.name))
+            errors_.push_back(error_at(tokens_, name_at,
+                                       "'" + out.name + "' is a keyword and cannot name a kernel"));
+        if (out.name == "main" && scope_.empty())
+            errors_.push_back(error_at(tokens_, name_at, "a kernel cannot be named 'main'"));
         check_returns_void({shape.head.begin, name_at}, out.name);
         make_static(declaration);
         out.parameters = read_parameters(tokens_, shape.parameters, out.name, errors_);

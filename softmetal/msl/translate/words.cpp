@@ -12,6 +12,26 @@
 namespace softmetal::msl {
 namespace {
 
+// Well-formed sequences; which characters a name may hold is the compiler's to say.
+bool is_utf8(std::string_view text) {
+    for (size_t i = 0; i < text.size();) {
+        const auto first = static_cast<unsigned char>(text[i++]);
+        int more = 0;
+        if (first >= 0xc2 && first <= 0xdf)
+            more = 1;
+        else if (first >= 0xe0 && first <= 0xef)
+            more = 2;
+        else if (first >= 0xf0 && first <= 0xf4)
+            more = 3;
+        else if (first >= 0x80)
+            return false;
+        for (; more > 0; --more, ++i)
+            if (i == text.size() || (static_cast<unsigned char>(text[i]) & 0xc0) != 0x80)
+                return false;
+    }
+    return true;
+}
+
 class Words {
   public:
     Words(const Tokens& tokens, Edits& edits, std::vector<Diagnostic>& errors)
@@ -52,6 +72,8 @@ class Words {
     // Returns the last token dealt with.
     size_t word(size_t i) {
         const auto& token = tokens_[i];
+        if (!is_utf8(token.text))
+            errors_.push_back(error_at(tokens_, i, "a name that is not valid UTF-8"));
         if (token.is("constant")) {
             constant(i);
         } else if (is_address_space(token) || token.is("kernel")) {

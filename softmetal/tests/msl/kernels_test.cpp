@@ -22,6 +22,44 @@ kernel void add(device const float* a [[buffer(0)]], const device float* b [[buf
     EXPECT_EQ(out[99], -1.f);
 }
 
+TEST(Kernels, MayHaveTheNamesOfLibraryFunctions) {
+    Program program(R"(
+#include <metal_stdlib>
+using namespace metal;
+kernel void exp(device int* o [[buffer(0)]]) { o[0] = 1; }
+kernel void min(device int* o [[buffer(0)]]) { exp(o); o[0] += min(1, 2); }
+kernel void malloc(device int* o [[buffer(0)]]) { o[0] = 3; }
+kernel void memcpy(device int* o [[buffer(0)]]) { o[0] = 4; }
+kernel void abort(device int* o [[buffer(0)]]) { o[0] = 5; }
+template <typename T> [[kernel]] void clamp(device T* o [[buffer(0)]]) { o[0] = 6; }
+template [[host_name("clamp_int")]] [[kernel]] void clamp<int>(device int*);
+namespace mine { kernel void max(device int* o [[buffer(0)]]) { o[0] = 7; } }
+)");
+    ASSERT_TRUE(program);
+    int expected = 0;
+    for (const char* name : {"exp", "min", "malloc", "memcpy", "abort", "clamp_int", "mine::max"}) {
+        std::vector<int> out(1);
+        program.run(name, {1}, {1}, {bytes_of(out)});
+        EXPECT_EQ(out[0], ++expected) << name;
+    }
+}
+
+TEST(Kernels, MayBeWrittenInDigraphs) {
+    Program program(R"(
+#include <metal_stdlib>
+using namespace metal;
+namespace mine { typedef uint word; }
+kernel void k(device int* o <:<:buffer(0):>:>) <%
+    const vec<::mine::word, 2> v(1, 2);
+    o<:0:> = int(v<:1:>) + (sizeof("<%") == 3);
+%>
+)");
+    ASSERT_TRUE(program);
+    std::vector<int> out(1);
+    program.run("k", {1}, {1}, {bytes_of(out)});
+    EXPECT_EQ(out[0], 3);
+}
+
 TEST(Kernels, ComeWithTheirArguments) {
     Program program(R"(
 struct Args { uint n; float scale[3]; };

@@ -1,0 +1,1 @@
+kernel void k(device int* éÿ [[buffer(0)]]) {}  // error: a name that is not valid UTF-8
