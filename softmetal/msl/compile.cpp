@@ -106,7 +106,8 @@ Result<CompiledUnit> compile(std::string_view source, const std::string& name,
                              const fs::path& folder, const CompileOptions& options) {
     const auto tools = Toolchain::configured();
     const auto read = SOFTMETAL_TRY(preprocess(source, name, folder, options));
-    const auto text = SOFTMETAL_TRY(translate(read, source, name, Target::Native)).text;
+    auto translated = SOFTMETAL_TRY(translate(read, source, name, Target::Native));
+    const auto& text = translated.text;
     const auto cache = options.cache ? Cache::of_user() : std::nullopt;
     const auto key = cache ? cache_key(tools, read.text, text, options) : "";
     auto unit = cache ? cache->find(key) : std::nullopt;
@@ -124,6 +125,7 @@ Result<CompiledUnit> compile(std::string_view source, const std::string& name,
     }
     unit->warnings = read.warnings + unit->warnings;
     unit->includes = includes_of(text, name);
+    unit->kernels = std::move(translated.kernels);
     return std::move(*unit);
 }
 

@@ -29,6 +29,7 @@ struct CompiledUnit {
     // Not part of an .smlib file:
     std::string warnings;               // the compiler's log
     std::vector<std::string> includes;  // files the source was made of, beside itself
+    std::vector<std::string> kernels;   // their names, as far as the source spells them out
 };
 
 // What an .smlib file holds.

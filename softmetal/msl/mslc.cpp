@@ -1,6 +1,7 @@
 // The command: MSL files in, one .smlib out.
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,6 +55,8 @@ class Parser {
 
     Result<Command> run() {
         for (; at_ < words_.size(); ++at_) SOFTMETAL_TRY(word());
+        if (out_.options.strict && !action_word_.empty())
+            return fail("'--strict' and '" + action_word_ + "' exclude each other");
         if (out_.action == Action::Precompile) return std::move(out_);
         if (out_.files.empty()) return fail("no input files");
         const bool takes_one = out_.action == Action::List || (out_.action == Action::Compile &&
@@ -74,19 +77,19 @@ class Parser {
         } else if (word == "--no-checked") {
             out_.options.checked = false;
         } else if (word == "--flatten") {
-            out_.action = Action::Flatten;
+            SOFTMETAL_TRY(choose(Action::Flatten));
         } else if (word == "--target=ptx") {
             out_.target = msl::Target::Nvptx;
         } else if (word == "--target=native") {
             out_.target = msl::Target::Native;
         } else if (word == "--precompile") {
-            out_.action = Action::Precompile;
+            SOFTMETAL_TRY(choose(Action::Precompile));
         } else if (word == "--list") {
-            out_.action = Action::List;
+            SOFTMETAL_TRY(choose(Action::List));
         } else if (word == "-E") {
-            out_.action = Action::Preprocess;
+            SOFTMETAL_TRY(choose(Action::Preprocess));
         } else if (word == "-S") {
-            out_.action = Action::Translate;
+            SOFTMETAL_TRY(choose(Action::Translate));
         } else if (word.starts_with("-o")) {
             out_.output = SOFTMETAL_TRY(value("-o"));
         } else if (word.starts_with("-I")) {
@@ -105,6 +108,14 @@ class Parser {
         return {};
     }
 
+    Result<> choose(Action action) {
+        if (!action_word_.empty() && action_word_ != words_[at_])
+            return fail("'" + action_word_ + "' and '" + words_[at_] + "' exclude each other");
+        action_word_ = words_[at_];
+        out_.action = action;
+        return {};
+    }
+
     Result<std::string> value(const std::string& flag) {
         if (words_[at_].size() > flag.size()) return words_[at_].substr(flag.size());
         if (at_ + 1 == words_.size()) return fail("'" + flag + "' needs a value");
@@ -113,6 +124,7 @@ class Parser {
 
     std::vector<std::string> words_;
     size_t at_ = 0;
+    std::string action_word_;  // the option that chose what to do
     Command out_;
 };
 
@@ -196,10 +208,19 @@ Result<> compile(const Command& command) {
     const auto output = command.output.empty() ? std::string("default.smlib") : command.output;
     msl::CompiledLibrary library;
     std::string depfile = escaped(output) + ":";
+    std::map<std::string, std::string> file_of_kernel;
     for (const auto& file : command.files) {
         const auto source = SOFTMETAL_TRY(msl::read_file(file));
         auto unit = SOFTMETAL_TRY(msl::compile(source, file, folder_of(file), command.options));
         std::fputs(unit.warnings.c_str(), stderr);
+        if (unit.kernels.empty())
+            std::fprintf(stderr, "mslc: warning: no kernels in %s\n", file.c_str());
+        for (const auto& kernel : unit.kernels) {
+            const auto [first, is_new] = file_of_kernel.emplace(kernel, file);
+            if (!is_new)
+                return fail("kernel '" + kernel + "' is in " + first->second + " and in " + file +
+                            ": a library has one kernel of a name");
+        }
         depfile += " " + escaped(file);
         for (const auto& include : unit.includes) depfile += " \\\n " + escaped(include);
         library.units.push_back(std::move(unit));
@@ -244,11 +265,15 @@ int main(int argc, char** argv) {
     }
     const auto command = Parser(words).run();
     if (!command) {
-        std::fprintf(stderr, "mslc: %s\n%s", command.error().c_str(), kUsage);
+        std::fprintf(stderr, "mslc: error: %s; see mslc --help\n", command.error().c_str());
         return 1;
     }
     const auto done = run(*command);
     if (done) return 0;
-    std::fprintf(stderr, "%s%s", done.error().c_str(), done.error().ends_with('\n') ? "" : "\n");
+    // A compiler's log says of each line where it belongs; anything else is ours.
+    const auto& error = done.error();
+    const bool is_log = error.find(": error: ") != std::string::npos;
+    std::fprintf(stderr, "%s%s%s", is_log ? "" : "mslc: error: ", error.c_str(),
+                 error.ends_with('\n') ? "" : "\n");
     return 1;
 }

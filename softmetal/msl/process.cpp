@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -126,10 +125,22 @@ Result<std::string> read_file(const std::filesystem::path& path) {
 }
 
 Result<> write_file(const std::filesystem::path& path, std::string_view bytes) {
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    file.close();
-    if (!file) return fail("cannot write '" + path.string() + "'");
+    const auto fault = [&](int error) {
+        return fail("cannot write '" + path.string() + "': " + reason(error));
+    };
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file < 0) return fault(errno);
+    while (!bytes.empty()) {
+        const ssize_t n = write(file, bytes.data(), bytes.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            const int error = errno;
+            close(file);
+            return fault(error);
+        }
+        bytes.remove_prefix(static_cast<size_t>(n));
+    }
+    if (close(file) != 0) return fault(errno);
     return {};
 }
 

@@ -79,6 +79,39 @@ TEST_F(Command, ShowsItsStages) {
                 HasSubstr("constant float kScale = SCALE;"));
 }
 
+TEST_F(Command, RefusesTwoFilesWithAKernelOfOneName) {
+    write("other.metal", "kernel void b(device int* x [[buffer(0)]]) {}\n");
+    const auto made = run({"-o", path("out.smlib"), path("b.metal"), path("other.metal")});
+    EXPECT_EQ(made.status, 1);
+    EXPECT_EQ(made.error, "mslc: error: kernel 'b' is in " + path("b.metal") + " and in " +
+                              path("other.metal") + ": a library has one kernel of a name\n");
+    EXPECT_FALSE(fs::exists(path("out.smlib")));
+}
+
+TEST_F(Command, WarnsOfAFileWithoutKernels) {
+    write("none.metal", "kernel void declared(device int* x [[buffer(0)]]);\n");
+    const auto made = run({"-o", path("out.smlib"), path("none.metal")});
+    EXPECT_EQ(made.status, 0);
+    EXPECT_EQ(made.error, "mslc: warning: no kernels in " + path("none.metal") + "\n");
+}
+
+TEST_F(Command, SaysInOneLineWhatIsWrongWithItsOptions) {
+    const auto expect = [&](const std::vector<std::string>& words, const std::string& said) {
+        const auto result = run(words);
+        EXPECT_EQ(result.status, 1);
+        EXPECT_EQ(result.error, "mslc: error: " + said + "\n");
+    };
+    const auto file = path("b.metal");
+    expect({"--nonsense", file}, "unknown option '--nonsense'; see mslc --help");
+    expect({"-E", "-S", file}, "'-E' and '-S' exclude each other; see mslc --help");
+    expect({"--list", "-S", file}, "'--list' and '-S' exclude each other; see mslc --help");
+    expect({"--strict", "-E", file}, "'--strict' and '-E' exclude each other; see mslc --help");
+    expect({"-o", path("no/out.smlib"), file},
+           "cannot write '" + path("no/out.smlib") + "': No such file or directory");
+    expect({path("absent.metal")},
+           "cannot read '" + path("absent.metal") + "': No such file or directory");
+}
+
 TEST_F(Command, RefusesWhatItDoesNotKnow) {
     for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
              {}, {"--nonsense", "x.metal"}, {"x.metal", "-o"}, {path("absent.metal")}}) {
