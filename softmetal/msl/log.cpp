@@ -126,6 +126,25 @@ uint32_t column_of(const Tokens& tokens, size_t token) {
     return static_cast<uint32_t>(newline == std::string_view::npos ? offset + 1 : offset - newline);
 }
 
+// The line, what of it lies around the column when it is long, and a caret below.
+std::string quotation(const std::string& line, uint32_t column) {
+    constexpr size_t kLongest = 200;
+    constexpr std::string_view kCut = "...";
+    const size_t at = column == 0 ? 0 : std::min<size_t>(column - 1, line.size());
+    size_t begin = 0;
+    if (line.size() > kLongest && at > kLongest / 2)
+        begin = std::min(at - kLongest / 2, line.size() - kLongest);
+    const size_t end = std::min(begin + kLongest, line.size());
+    const std::string before(begin > 0 ? kCut : "");
+    std::string out = before + line.substr(begin, end - begin);
+    if (end < line.size()) out += kCut;
+    out += '\n';
+    if (column == 0) return out;
+    out.append(before.size(), ' ');
+    for (const char c : line.substr(begin, at - begin)) out += c == '\t' ? '\t' : ' ';
+    return out + "^\n";
+}
+
 // Pairs the tokens of two lines: longest common subsequence. The translation inserts and drops
 // tokens, and macros expand, but what is common keeps its order.
 std::vector<size_t> partners_of(const std::vector<std::string_view>& from,
@@ -321,11 +340,7 @@ std::string Log::render(std::vector<Diagnostic> diagnostics) const {
                                                            : first + 1) +
                ": ";
         out += diagnostic.severity + ": " + diagnostic.message + "\n";
-        if (line.empty()) continue;
-        out += line + "\n";
-        if (column == 0) continue;
-        for (const char c : line.substr(0, column - 1)) out += c == '\t' ? '\t' : ' ';
-        out += "^\n";
+        if (!line.empty()) out += quotation(line, column);
     }
     return out;
 }

@@ -134,6 +134,7 @@ Result<std::string> expand_pragmas(const Toolchain& tools, const fs::path& path,
 Result<Preprocessed> preprocess(std::string_view source, const std::string& name,
                                 const fs::path& folder, const CompileOptions& options) {
     const auto tools = Toolchain::configured();
+    SOFTMETAL_TRY(tools.check());
     const auto temporary = SOFTMETAL_TRY(TemporaryFolder::create());
     const auto path = temporary.path() / "source.metal";
     SOFTMETAL_TRY(write_file(path, with_name(source, name)));

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string_view>
 #include <system_error>
 
@@ -27,6 +28,8 @@ constexpr const char* kMachine = "-march=x86-64-v3";
 #elif defined(__aarch64__)
 constexpr const char* kMachine = "-march=armv8.2-a+fp16";
 #endif
+
+constexpr int kOldestClang = 19;
 
 void append(std::vector<std::string>& to, const std::vector<std::string>& more) {
     to.insert(to.end(), more.begin(), more.end());
@@ -107,6 +110,30 @@ uint64_t Toolchain::fingerprint() const {
 std::string Toolchain::missing(const std::string& why) const {
     return "softmetal compiles Metal source with clang, but '" + clang + "' does not run (" + why +
            "): install clang-19, or set SOFTMETAL_CLANG to a clang++";
+}
+
+Result<> Toolchain::check() const {
+    if (clang == SOFTMETAL_CLANG_PATH) return {};  // known since softmetal was configured
+    static std::mutex mutex;
+    static std::set<std::string> known;
+    const std::lock_guard lock(mutex);
+    if (known.contains(clang)) return {};
+    auto process = Process::start({clang, "--version"});
+    if (!process) return fail(missing(process.error()));
+    const auto output = process->wait();
+    if (output.status == 127) return fail(missing("exit status 127"));
+    const auto said = "SOFTMETAL_CLANG is '" + clang + "', which ";
+    if (output.status != 0)
+        return fail(said + "failed with status " + std::to_string(output.status) +
+                    " when asked for its version");
+    constexpr std::string_view kBefore = "clang version ";
+    const size_t at = output.out.find(kBefore);
+    const int version =
+        at == std::string::npos ? 0 : std::atoi(output.out.c_str() + at + kBefore.size());
+    if (version < kOldestClang)
+        return fail(said + "is not clang " + std::to_string(kOldestClang) + " or newer");
+    known.insert(clang);
+    return {};
 }
 
 std::vector<std::string> Toolchain::preprocess(const fs::path& source, const fs::path& folder,
@@ -224,6 +251,7 @@ std::vector<std::string> Toolchain::compile_to_ptx(bool fast_math, const fs::pat
 
 Result<> precompile_library() {
     const auto tools = Toolchain::configured();
+    SOFTMETAL_TRY(tools.check());
     for (const auto build : {Build::Plain, Build::Checked})
         for (const bool fast_math : {false, true})
             SOFTMETAL_TRY(tools.precompiled_prelude(build, fast_math));

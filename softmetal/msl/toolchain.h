@@ -49,6 +49,9 @@ struct Toolchain {
     // header itself where nothing can be written.
     Result<std::filesystem::path> precompiled_prelude(Build build, bool fast_math) const;
 
+    // Whether a compiler named by SOFTMETAL_CLANG is a clang that will do; asked once in a process.
+    Result<> check() const;
+
     // What is said when `clang` cannot be started.
     std::string missing(const std::string& why) const;
 

@@ -126,5 +126,30 @@ TEST(Diagnostics, SayWhatIsMissingWhenTheCompilerIs) {
     EXPECT_THAT(log, HasSubstr("SOFTMETAL_CLANG"));
 }
 
+TEST(Diagnostics, SayWhichProgramIsNoCompiler) {
+    const auto with = [](const char* clang) {
+        EXPECT_EQ(setenv("SOFTMETAL_CLANG", clang, 1), 0);
+        auto log = refusal("kernel void f() {}\n");
+        unsetenv("SOFTMETAL_CLANG");
+        return log;
+    };
+    EXPECT_EQ(with("/bin/false"),
+              "SOFTMETAL_CLANG is '/bin/false', which failed with status 1 when asked for its "
+              "version");
+    EXPECT_EQ(with("/bin/true"), "SOFTMETAL_CLANG is '/bin/true', which is not clang 19 or newer");
+}
+
+TEST(Diagnostics, QuoteALongLineAroundTheFault) {
+    const auto log = refusal("kernel void f(device int* x) { " + std::string(5000, ' ') +
+                             "x[0] = missing; " + std::string(5000, ' ') + "}\n");
+    const size_t first = log.find('\n') + 1, second = log.find('\n', first) + 1;
+    const auto line = log.substr(first, second - first - 1);
+    const auto caret = log.substr(second, log.size() - second - 1);
+    EXPECT_THAT(log, testing::StartsWith("program_source:1:5039: error: "));
+    EXPECT_LE(line.size(), 206u);
+    ASSERT_LT(caret.size(), line.size());
+    EXPECT_EQ(line.substr(caret.size() - 1, 7), "missing");
+}
+
 }  // namespace
 }  // namespace softmetal::msl::test
