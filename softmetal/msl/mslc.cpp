@@ -1,10 +1,14 @@
 // The command: MSL files in, one .smlib out.
+#include <signal.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "softmetal/exec/module.h"
@@ -255,6 +259,26 @@ Result<> run(const Command& command) {
     return {};
 }
 
+// What ends the command leaves no temporary files. Blocked in every thread and waited for in one,
+// which may then do what a signal handler may not.
+void clean_up_when_stopped() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        struct sigaction action;
+        const bool is_ignored =
+            sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+        if (!is_ignored) sigaddset(&signals, signal);
+    }
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    std::thread([signals] {
+        int signal = 0;
+        if (sigwait(&signals, &signal) != 0) return;
+        msl::TemporaryFolder::remove_all_for_good();
+        _exit(128 + signal);
+    }).detach();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -268,6 +292,7 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "mslc: error: %s; see mslc --help\n", command.error().c_str());
         return 1;
     }
+    clean_up_when_stopped();
     const auto done = run(*command);
     if (done) return 0;
     // A compiler's log says of each line where it belongs; anything else is ours.

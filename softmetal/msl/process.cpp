@@ -2,13 +2,19 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <chrono>
 #include <cstring>
+#include <mutex>
+#include <set>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -28,6 +34,36 @@ void drain(int& descriptor, std::string& into) {
     } else if (n == 0 || errno != EINTR) {
         close(descriptor);
         descriptor = -1;
+    }
+}
+
+constexpr std::string_view kFolderPrefix = "softmetal-";
+
+struct OpenFolders {
+    std::mutex mutex;
+    std::set<std::filesystem::path> paths;
+};
+OpenFolders& open_folders() {
+    static auto* const all = new OpenFolders;  // lives as long as a thread may ask for it
+    return *all;
+}
+
+// Folders of processes that were killed. One hour spares those whose process only seems to be gone,
+// because it runs in another container.
+void remove_left_behind(const std::filesystem::path& base) {
+    std::error_code ignored;
+    const auto limit = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+    for (const auto& entry : std::filesystem::directory_iterator(base, ignored)) {
+        const auto name = entry.path().filename().string();
+        if (!name.starts_with(kFolderPrefix)) continue;
+        pid_t owner = 0;
+        const auto* const end = name.data() + name.size();
+        const auto read = std::from_chars(name.data() + kFolderPrefix.size(), end, owner);
+        if (read.ec != std::errc() || end - read.ptr != 7 || *read.ptr != '-' || owner <= 0)
+            continue;
+        const bool is_gone = kill(owner, 0) != 0 && errno == ESRCH;
+        const auto written = entry.last_write_time(ignored);
+        if (is_gone && written < limit) std::filesystem::remove_all(entry.path(), ignored);
     }
 }
 
@@ -52,7 +88,15 @@ Result<Process> Process::start(const std::vector<std::string>& arguments) {
     posix_spawn_file_actions_adddup2(&actions, out[1], 1);
     posix_spawn_file_actions_adddup2(&actions, error[1], 2);
     pid_t pid = 0;
-    const int failed = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+    // Signals that this process waits for shall end the other one.
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    const int failed = posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), environ);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     close(out[1]);
     close(error[1]);
@@ -94,15 +138,32 @@ Result<TemporaryFolder> TemporaryFolder::create() {
     std::error_code error;
     const auto base = std::filesystem::temp_directory_path(error);
     if (error) return fail("no folder for temporary files: " + error.message());
-    std::string pattern = (base / "softmetal-XXXXXX").string();
+    static std::once_flag once;
+    std::call_once(once, [&] { remove_left_behind(base); });
+    auto& open = open_folders();
+    const std::lock_guard lock(open.mutex);
+    std::string pattern =
+        (base / (std::string(kFolderPrefix) + std::to_string(getpid()) + "-XXXXXX")).string();
     if (mkdtemp(pattern.data()) == nullptr)
         return fail("cannot create a folder in '" + base.string() + "': " + reason(errno));
+    open.paths.insert(pattern);
     return TemporaryFolder(pattern);
 }
 
 TemporaryFolder::~TemporaryFolder() {
+    if (path_.empty()) return;
+    auto& open = open_folders();
+    const std::lock_guard lock(open.mutex);
     std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+    std::filesystem::remove_all(path_, ignored);
+    open.paths.erase(path_);
+}
+
+void TemporaryFolder::remove_all_for_good() {
+    auto& open = open_folders();
+    open.mutex.lock();  // and never unlocked: nobody shall create another one
+    std::error_code ignored;
+    for (const auto& path : open.paths) std::filesystem::remove_all(path, ignored);
 }
 
 Result<std::string> read_file(const std::filesystem::path& path) {

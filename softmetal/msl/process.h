@@ -40,6 +40,9 @@ class TemporaryFolder {
     TemporaryFolder& operator=(TemporaryFolder&&) = delete;
     ~TemporaryFolder();
 
+    // Those of the whole process, which is about to end: create() does not return any more.
+    static void remove_all_for_good();
+
     const std::filesystem::path& path() const { return path_; }
 
   private:

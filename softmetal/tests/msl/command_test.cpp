@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "softmetal/msl/compiler.h"
 #include "softmetal/msl/process.h"
 
@@ -110,6 +112,26 @@ TEST_F(Command, SaysInOneLineWhatIsWrongWithItsOptions) {
            "cannot write '" + path("no/out.smlib") + "': No such file or directory");
     expect({path("absent.metal")},
            "cannot read '" + path("absent.metal") + "': No such file or directory");
+}
+
+TEST_F(Command, LeavesNoTemporaryFilesWhenItIsStopped) {
+    // A compiler that takes its time.
+    write("clang", "#!/bin/sh\n[ \"$1\" = --version ] && echo clang version 19 && exit\nsleep 5\n");
+    fs::permissions(path("clang"), fs::perms::owner_all);
+    fs::create_directory(path("tmp"));
+    fs::create_directory(path("tmp/softmetal-999999999-abcdef"));  // of a process long gone
+    fs::last_write_time(path("tmp/softmetal-999999999-abcdef"),
+                        fs::file_time_type::clock::now() - std::chrono::hours(2));
+    fs::create_directory(path("tmp/softmetal-notes"));
+    const std::string script = "TMPDIR=" + path("tmp") + " SOFTMETAL_CLANG=" + path("clang") + " " +
+                               SOFTMETAL_MSLC + " " + path("b.metal") + " & until ls " +
+                               path("tmp") +
+                               "/softmetal-*/source.metal; do "
+                               "sleep 0.01; done; kill -TERM $!; wait $!; echo status $?; ls " +
+                               path("tmp");
+    auto process = Process::start({"/bin/sh", "-c", script});
+    ASSERT_TRUE(process) << process.error();
+    EXPECT_THAT(process->wait().out, testing::EndsWith("status 143\nsoftmetal-notes\n"));
 }
 
 TEST_F(Command, RefusesWhatItDoesNotKnow) {
