@@ -71,7 +71,7 @@ class Walker {
         for (size_t i = open + 1; i + 1 < end; ++i) {
             if (!tokens_[i].is("typename") && !tokens_[i].is("class")) continue;
             const size_t name = at(i + 1, "...") ? i + 2 : i + 1;
-            const bool plain = tokens_[name].is_word() &&
+            const bool plain = name < end && tokens_[name].is_word() &&
                                (at(name + 1, ",") || at(name + 1, ">") || at(name + 1, "="));
             if (plain) out_.template_types.insert(tokens_[name].text);
         }

@@ -1,6 +1,5 @@
 #include "softmetal/msl/strict/strict.h"
 
-#include <set>
 #include <utility>
 
 #include "softmetal/msl/log.h"
@@ -30,47 +29,45 @@ std::vector<std::string> command(const Toolchain& tools, const std::filesystem::
 
 }  // namespace
 
-Check::Check(const Toolchain& tools, std::string prepared, std::string_view source,
-             std::string name, std::vector<Diagnostic> broken_rules, TemporaryFolder temporary,
-             Process process)
-    : tools_(tools),
-      prepared_(std::move(prepared)),
-      source_(source),
-      name_(std::move(name)),
-      broken_rules_(std::move(broken_rules)),
-      temporary_(std::move(temporary)),
-      process_(std::move(process)) {}
+std::optional<Reading> read(std::string_view preprocessed) {
+    const auto tokens = tokenize(preprocessed);
+    if (!tokens.can_be_walked()) return std::nullopt;
+    const auto outline = outline_of(tokens);
+    Reading out;
+    check_rules(tokens, outline, out.broken_rules);
+    check_pointers(tokens, outline, out.broken_rules);
+    out.prepared = prepared(tokens, outline);
+    return out;
+}
 
 Result<Check> Check::start(const Toolchain& tools, std::string_view preprocessed,
                            std::string_view source, const std::string& name) {
-    const auto tokens = tokenize(preprocessed);
-    const auto outline = outline_of(tokens);
-    std::vector<Diagnostic> broken_rules;
-    check_rules(tokens, outline, broken_rules);
-    check_pointers(tokens, outline, broken_rules);
-    auto text = prepared(tokens, outline);
+    Check check(tools, source, name);
+    auto reading = read(preprocessed);
+    if (!reading) return check;
     auto temporary = SOFTMETAL_TRY(TemporaryFolder::create());
     const auto path = temporary.path() / "prepared.clcpp";
-    SOFTMETAL_TRY(write_file(path, text));
+    SOFTMETAL_TRY(write_file(path, reading->prepared));
     auto process = Process::start(command(tools, path, temporary.path() / "prepared.ll"));
     if (!process) return fail(tools.missing(process.error()));
-    return Check(tools, std::move(text), source, name, std::move(broken_rules),
-                 std::move(temporary), std::move(*process));
+    check.run_.emplace(Run{std::move(*reading), std::move(temporary), std::move(*process)});
+    return check;
 }
 
 Result<> Check::finish() {
-    const auto output = process_.wait();
+    if (!run_) return {};
+    const auto output = run_->process.wait();
+    auto diagnostics = std::move(run_->reading.broken_rules);
     Lines known;
-    for (const auto& diagnostic : broken_rules_)
+    for (const auto& diagnostic : diagnostics)
         known.insert({diagnostic.place.file, diagnostic.place.line});
     const auto said = in_metal_words(output.error, known);
     const Log log(source_, name_, tools_.root / "softmetal/msl");
-    auto diagnostics = broken_rules_;
     if (output.status == 0) {
-        const auto ir = SOFTMETAL_TRY(read_file(temporary_.path() / "prepared.ll"));
+        const auto ir = SOFTMETAL_TRY(read_file(run_->temporary.path() / "prepared.ll"));
         check_recursion(ir, diagnostics);
     }
-    auto text = log.render(diagnostics) + log.rewrite(said, prepared_);
+    auto text = log.render(diagnostics) + log.rewrite(said, run_->reading.prepared);
     if (text.find(": error: ") != std::string::npos) return fail(std::move(text));
     // An end without a word: clang itself broke.
     if (output.status > 1 && said.empty())

@@ -6,8 +6,10 @@
 // what it costs, is in README.md.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "softmetal/base/result.h"
@@ -16,6 +18,16 @@
 #include "softmetal/msl/translate/diagnostic.h"
 
 namespace softmetal::msl::strict {
+
+// What the check does before clang reads the text.
+struct Reading {
+    std::string prepared;
+    std::vector<Diagnostic> broken_rules;
+};
+
+// Nothing of a text whose brackets do not match or are nested too deep: the compilation proper
+// refuses it, in better words.
+std::optional<Reading> read(std::string_view preprocessed);
 
 // A check under way: clang works while the caller compiles.
 class Check {
@@ -28,16 +40,18 @@ class Check {
     Result<> finish();
 
   private:
-    Check(const Toolchain& tools, std::string prepared, std::string_view source, std::string name,
-          std::vector<Diagnostic> broken_rules, TemporaryFolder temporary, Process process);
+    struct Run {
+        Reading reading;
+        TemporaryFolder temporary;
+        Process process;
+    };
+    Check(const Toolchain& tools, std::string_view source, std::string name)
+        : tools_(tools), source_(source), name_(std::move(name)) {}
 
     Toolchain tools_;
-    std::string prepared_;
     std::string_view source_;
     std::string name_;
-    std::vector<Diagnostic> broken_rules_;
-    TemporaryFolder temporary_;
-    Process process_;
+    std::optional<Run> run_;  // none when there is nothing to check
 };
 
 }  // namespace softmetal::msl::strict

@@ -167,7 +167,10 @@ class Lexer {
             const auto& token = out_[i];
             if (token.kind != TokenKind::Mark || token.text.size() != 1) continue;
             const char c = token.text[0];
-            if (c == '(' || c == '[' || c == '{') open.push_back(i);
+            if (c == '(' || c == '[' || c == '{') {
+                open.push_back(i);
+                if (open.size() > kDeepestBracket && out_.too_deep == kNoPartner) out_.too_deep = i;
+            }
             if (c != ')' && c != ']' && c != '}') continue;
             const char opener = c == ')' ? '(' : c == ']' ? '[' : '{';
             if (open.empty() || out_[open.back()].text[0] != opener) {

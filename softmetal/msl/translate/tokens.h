@@ -31,13 +31,20 @@ struct Pragma {
 
 constexpr uint32_t kNoPartner = UINT32_MAX;
 
+// Declarations are walked by recursion. Clang takes 256 levels of each kind of bracket.
+constexpr size_t kDeepestBracket = 1000;
+
 struct Tokens {
     std::string_view text;
     std::vector<Token> tokens;
     std::vector<uint32_t> partner;  // of ( ) [ ] { }: the index of the other one, or kNoPartner
     std::vector<Pragma> pragmas;
     std::vector<std::string> files;
-    bool balanced = true;  // every bracket has its partner
+    bool balanced = true;            // every bracket has its partner
+    uint32_t too_deep = kNoPartner;  // the first bracket deeper than kDeepestBracket, or kNoPartner
+
+    // Whoever follows brackets relies on it: each has its partner and is not too deep.
+    bool can_be_walked() const { return balanced && too_deep == kNoPartner; }
 
     size_t size() const { return tokens.size(); }
     const Token& operator[](size_t i) const { return tokens[i]; }

@@ -28,11 +28,16 @@ class Translator {
 
     Translation run() {
         replace_words(tokens_, edits_, errors_);
-        if (tokens_.balanced) declarations({0, tokens_.size()}, "");
+        if (tokens_.too_deep != kNoPartner)
+            errors_.push_back(error_at(
+                tokens_, tokens_.too_deep,
+                "brackets are nested more than " + std::to_string(kDeepestBracket) + " deep"));
+        // Of brackets that do not match, clang tells more.
+        if (tokens_.can_be_walked()) declarations({0, tokens_.size()}, "");
         const auto names = kernel_names();
         Translation out{edits_.apply(text_), std::move(errors_), names};
         if (!out.text.ends_with('\n')) out.text += '\n';
-        if (!out.errors.empty() || !tokens_.balanced) return out;
+        if (!out.errors.empty() || !tokens_.can_be_walked()) return out;
         out.text += target_ == Target::Native ? write_table(module_, tokens_.files)
                                               : write_nvptx_entries(module_);
         return out;

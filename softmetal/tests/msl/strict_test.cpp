@@ -12,6 +12,7 @@
 #include "softmetal/msl/stages.h"
 #include "softmetal/msl/strict/strict.h"
 #include "softmetal/msl/toolchain.h"
+#include "softmetal/msl/translate/tokens.h"
 
 namespace softmetal::msl::test {
 namespace {
@@ -112,6 +113,23 @@ TEST_P(StrictAccepts, WhatApplesCompilerDoes) {
 INSTANTIATE_TEST_SUITE_P(Programs, StrictAccepts, testing::ValuesIn(programs("accepted")),
                          [](const auto& info) { return info.param; });
 
+// Whatever is missing or doubled, the check reads it in an orderly way or leaves it alone.
+TEST_P(StrictAccepts, MissingAndDoubledTokensWithoutBreaking) {
+    const auto source = program("accepted", GetParam());
+    const auto tokens = tokenize(source);
+    for (size_t i = 0; i < tokens.size(); ++i) {
+        const size_t begin = tokens.offset(i), end = tokens.end_offset(i);
+        for (const auto& changed :
+             {source.substr(0, begin), source.substr(0, begin) + source.substr(end),
+              source.substr(0, end) + " " + source.substr(begin)}) {
+            const auto reading = strict::read(changed);
+            ASSERT_EQ(reading.has_value(), tokenize(changed).balanced) << changed;
+            if (reading)
+                ASSERT_EQ(lines_of(reading->prepared).size(), lines_of(changed).size()) << changed;
+        }
+    }
+}
+
 constexpr const char* kMixedSpaces = R"(#include <metal_stdlib>
 using namespace metal;
 float first(device const float* p) { return p[0]; }
@@ -137,6 +155,33 @@ TEST(Strict, IsAChoiceOfTheCaller) {
     EXPECT_NE(log.find("program_source:3:7: note: candidate function not viable"),
               std::string::npos)
         << log;
+}
+
+TEST(Strict, LeavesBracketsThatDoNotMatchToTheCompilation) {
+    const std::string source =
+        "kernel void k(device int* o [[buffer(0)]]) { if (o[0]) { o[0] = 1; }\n";
+    const auto log = log_of_compile(source, {.strict = true, .checked = false, .cache = false});
+    EXPECT_NE(log.find("program_source:1:69: error: expected '}'\n"), std::string::npos) << log;
+}
+
+TEST(Strict, RefusesBracketsNestedTooDeepBeforeReadingThem) {
+    const auto nested = [](std::string_view open, std::string_view close, size_t depth) {
+        std::string out = "kernel void k(device int* o [[buffer(0)]]) {} ";
+        for (size_t i = 0; i < depth; ++i) out += open;
+        for (size_t i = 0; i < depth; ++i) out += close;
+        return out + '\n';
+    };
+    EXPECT_TRUE(strict::read(nested("namespace a {", "}", kDeepestBracket)));
+    for (const size_t depth : {kDeepestBracket + 1, size_t{300'000}})
+        for (const auto close : {"}", ""}) {
+            const auto source = nested("namespace a {", close, depth);
+            EXPECT_FALSE(strict::read(source));
+            const auto log =
+                log_of_compile(source, {.strict = true, .checked = false, .cache = false});
+            EXPECT_NE(log.find(": error: brackets are nested more than 1000 deep\n"),
+                      std::string::npos)
+                << log.substr(0, 300);
+        }
 }
 
 // Without address spaces both programs are translated to the same text.

@@ -272,6 +272,17 @@ TEST(Translate, GivesGpusConstantsInMemoryAndEntriesWithParameters) {
     EXPECT_THAT(translation.text, Not(HasSubstr("SM_MODULE")));
 }
 
+TEST(Translate, RefusesBracketsNestedTooDeep) {
+    const std::string open(kDeepestBracket + 1, '{'), close(kDeepestBracket + 1, '}');
+    const std::string head = "kernel void k(device int* o) ";
+    EXPECT_TRUE(translate(head + open.substr(1) + close.substr(1)).errors.empty());
+    for (const auto& source : {head + open + close, head + open}) {
+        const auto translation = translate(source);
+        ASSERT_EQ(translation.errors.size(), 1u);
+        EXPECT_EQ(translation.errors[0].message, "brackets are nested more than 1000 deep");
+    }
+}
+
 // Sources come from anywhere: whatever is missing or doubled, the translator ends in an orderly
 // way.
 TEST(Translate, SurvivesMissingAndDoubledTokens) {
