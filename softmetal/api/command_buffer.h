@@ -4,7 +4,7 @@
 //
 // Misuse while encoding does not stop the program: the command buffer will not run, and ends in
 // Error with the reasons. Misuse after commit turns it into an Error too, even when it had
-// completed.
+// completed. A wait for one that was not committed ends it in Error at once.
 #pragma once
 
 #include <atomic>

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "softmetal/api/command_buffer.h"
+#include "softmetal/api/fork.h"
 #include "softmetal/objc/block.h"
 #include "softmetal/objc/define_class.h"
 
@@ -98,6 +99,7 @@ void notify(SharedEvent* event, SharedEventListener* listener, uint64_t value,
 }
 
 bool wait_until(SharedEvent* event, uint64_t value, uint64_t milliseconds) {
+    stop_if_forked("waitUntilSignaledValue");
     constexpr auto kMost = static_cast<uint64_t>(std::chrono::milliseconds::max().count());
     const auto bounded = static_cast<int64_t>(std::min(milliseconds, kMost));
     return event->timeline->wait_for(value, std::chrono::milliseconds(bounded));

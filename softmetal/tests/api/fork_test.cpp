@@ -88,6 +88,8 @@ TEST_F(Fork, StopsTheChildOfABusyProcess) {
     busy->commit();
     expect_stopped(in_child([&] { busy->waitUntilCompleted(); }), "waitUntilCompleted");
     expect_stopped(in_child([&] { queue->commandBuffer(); }), "commandBuffer");
+    expect_stopped(in_child([&] { event->waitUntilSignaledValue(1, ~uint64_t{0}); }),
+                   "waitUntilSignaledValue");
     event->setSignaledValue(1);
     busy->waitUntilCompleted();
     EXPECT_EQ(busy->status(), MTL::CommandBufferStatusCompleted);
