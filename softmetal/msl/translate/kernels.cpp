@@ -313,10 +313,15 @@ std::vector<TemplateParameter> read_template_parameters(const Tokens& tokens, Ra
     std::vector<TemplateParameter> out;
     for (const auto& part : split_commas(tokens, header)) {
         if (part.empty()) continue;
+        const size_t equals = find_outside(tokens, part, "=");
+        const auto& last = tokens[(equals == kNowhere ? part.end : equals) - 1];
+        const bool is_named = last.is_word() && !is_builtin_type_word(last) &&
+                              part.end - part.begin > 1 && equals != part.begin + 1;
         out.push_back(
             {.is_type = tokens[part.begin].is("typename") || tokens[part.begin].is("class"),
-             .has_default = find_outside(tokens, part, "=") != kNowhere,
-             .is_pack = find_outside(tokens, part, "...") != kNowhere});
+             .has_default = equals != kNowhere,
+             .is_pack = find_outside(tokens, part, "...") != kNowhere,
+             .name = is_named ? std::string(last.text) : ""});
     }
     return out;
 }

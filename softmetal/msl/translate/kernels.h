@@ -38,6 +38,7 @@ struct Parameter {
 
 struct TemplateParameter {
     bool is_type = false, has_default = false, is_pack = false;
+    std::string name;  // "" when it has none
 };
 
 struct Kernel {
@@ -53,8 +54,9 @@ struct Kernel {
 // One entry of the table: a kernel, or an explicit instance of a kernel template.
 struct Instance {
     size_t kernel = 0;
-    std::string id;         // "f<float, 4>", as named in `scope`
-    std::string host_name;  // expression
+    std::string id;                      // "f<float, 4>", as named in `scope`
+    std::vector<std::string> arguments;  // "float", "4"
+    std::string host_name;               // expression
     std::vector<std::string> scope;
     Place place;
 };

@@ -2,8 +2,11 @@
 // msl/stdlib/entry.h; line directives put their complaints at the kernel's own lines.
 #include "softmetal/msl/translate/table.h"
 
+#include <algorithm>
 #include <set>
 #include <tuple>
+
+#include "softmetal/msl/translate/tokens.h"
 
 namespace softmetal::msl {
 namespace {
@@ -41,6 +44,24 @@ std::string qualified_name(const Instance& instance, const Kernel& kernel) {
     for (const auto& part : kernel.scope)
         if (!part.empty()) out += part + "::";
     return out + (kernel.is_template ? instance.id : kernel.name);
+}
+
+// A parameter's type in an instance: template parameters replaced by what is given for them.
+std::string type_in(const Instance& instance, const Kernel& kernel, const Parameter& parameter) {
+    const auto& names = kernel.template_parameters;
+    const auto tokens = tokenize(parameter.type);
+    std::string out;
+    size_t at = 0;
+    for (size_t i = 0; i < tokens.size(); ++i) {
+        for (size_t k = 0; k < std::min(names.size(), instance.arguments.size()); ++k) {
+            if (names[k].is_pack) break;
+            if (names[k].name.empty() || !tokens[i].is(names[k].name)) continue;
+            out += parameter.type.substr(at, tokens.offset(i) - at) + instance.arguments[k];
+            at = tokens.end_offset(i);
+            break;
+        }
+    }
+    return out + parameter.type.substr(at);
 }
 
 // The kernel as the table names it. Qualified, so that `using namespace metal` does not bring the
@@ -173,7 +194,7 @@ class Writer {
                 reference(instance, kernel);
         for (const auto& parameter : kernel.parameters) out_ += ", " + source(parameter);
         out_ += ">::run;";
-        arguments(kernel, number);
+        arguments(instance, kernel, number);
         close(instance.scope);
         kernels_ += "    {" +
                     (instance.host_name.empty() ? quote(qualified_name(instance, kernel))
@@ -240,7 +261,7 @@ class Writer {
         }
     }
 
-    void arguments(const Kernel& kernel, const std::string& number) {
+    void arguments(const Instance& instance, const Kernel& kernel, const std::string& number) {
         std::string list;
         for (size_t p = 0; p < kernel.parameters.size(); ++p) {
             const auto& parameter = kernel.parameters[p];
@@ -249,8 +270,8 @@ class Writer {
                 continue;
             list += "    sm_glue::describe<sm_glue::parameter<sm_type_" + number + ", " +
                     std::to_string(p) + ">>(" + quote(parameter.name) + ", " +
-                    quote(parameter.type) + ", " + literal_or_null(parameter.function_constant) +
-                    ", " +
+                    quote(type_in(instance, kernel, parameter)) + ", " +
+                    literal_or_null(parameter.function_constant) + ", " +
                     (parameter.kind == ParameterKind::Buffer ? "SM_ARGUMENT_BUFFER, ("
                                                              : "SM_ARGUMENT_THREADGROUP, (") +
                     parameter.index + "), " +

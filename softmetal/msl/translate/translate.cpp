@@ -237,7 +237,7 @@ class Translator {
         n_templates_ -= declaration.shape.template_headers.size();
         if (!out.is_template) {
             module_.instances.push_back(
-                {module_.kernels.size(), out.name, out.host_name, out.scope, out.place});
+                {module_.kernels.size(), out.name, {}, out.host_name, out.scope, out.place});
         } else if (declaration.is_specialization) {
             return;  // its attributes are those of the template
         }
@@ -339,6 +339,9 @@ class Translator {
             id_begin -= 2;
         out.kernel = kernel_index;
         out.id = flat_text(tokens_, {id_begin, id_end});
+        if (id_end > name_at + 1)
+            for (const auto& argument : split_commas(tokens_, {name_at + 2, id_end - 1}))
+                out.arguments.push_back(flat_text(tokens_, argument));
         out.scope = scope_;
         out.place = place_of(tokens_, begin);
         if (id_end < next && tokens_[id_end].is("(")) {

@@ -44,6 +44,27 @@ namespace mine { kernel void max(device int* o [[buffer(0)]]) { o[0] = 7; } }
     }
 }
 
+TEST(Kernels, TellTheTypesOfAnInstance) {
+    Program program(R"(
+#include <metal_stdlib>
+using namespace metal;
+template <typename T, int N = 2> [[kernel]] void f(
+    device T* o [[buffer(0)]], constant array<vec<T, N>, 2>& v [[buffer(1)]]) {}
+template [[host_name("g")]] [[kernel]] void f<half, 4>(
+    device half*, constant array<vec<half, 4>, 2>&);
+template [[host_name("h")]] [[kernel]] void f<float>(
+    device float*, constant array<vec<float, 2>, 2>&);
+)");
+    ASSERT_TRUE(program);
+    const auto* g = program.module().find("g");
+    ASSERT_NE(g, nullptr);
+    EXPECT_STREQ(g->arguments[0].type, "device half*");
+    EXPECT_STREQ(g->arguments[1].type, "constant array<vec<half, 4>, 2>&");
+    const auto* h = program.module().find("h");
+    ASSERT_NE(h, nullptr);
+    EXPECT_STREQ(h->arguments[0].type, "device float*");
+}
+
 TEST(Kernels, MayBeWrittenInDigraphs) {
     Program program(R"(
 #include <metal_stdlib>
