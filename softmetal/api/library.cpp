@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <system_error>
 #include <utility>
 
 #include "softmetal/api/errors.h"
+#include "softmetal/msl/process.h"
 #include "softmetal/objc/define_class.h"
 #include "softmetal/objc/foundation/bundle.h"
 #include "softmetal/objc/foundation/collections.h"
@@ -95,12 +94,11 @@ Made from_bytes(Device* device, std::string_view bytes, const std::string& name)
 }
 
 Made from_file(Device* device, const std::string& path) {
-    auto file = std::ifstream(path, std::ios::binary);
-    if (!file || std::filesystem::is_directory(path)) {
-        return failed(MTL::LibraryErrorFileNotFound, fmt::format("cannot read library '{}'", path));
+    const auto bytes = msl::read_file(path);
+    if (!bytes) {
+        return failed(MTL::LibraryErrorFileNotFound, fmt::format("no library: {}", bytes.error()));
     }
-    const auto bytes = std::string(std::istreambuf_iterator<char>(file), {});
-    return from_bytes(device, bytes, fmt::format("library '{}'", path));
+    return from_bytes(device, *bytes, fmt::format("library '{}'", path));
 }
 
 Made from_default(Device* device) {

@@ -192,7 +192,8 @@ TEST_F(Library, SaysThatAFileIsNotThere) {
     EXPECT_EQ(device->newLibrary(url, &error), nullptr);
     ASSERT_NE(error, nullptr);
     EXPECT_EQ(error->code(), MTL::LibraryErrorFileNotFound);
-    EXPECT_THAT(description(error), testing::HasSubstr("/nowhere/kernels.metallib"));
+    EXPECT_THAT(description(error),
+                testing::HasSubstr("'/nowhere/kernels.metallib': No such file or directory"));
 }
 
 TEST_F(Library, IsNotMadeOfAnyBytes) {
