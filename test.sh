@@ -35,11 +35,14 @@ elif [ $all = yes ]; then
     if [ "$metal" = ON ]; then
         # What runs on softmetal here also builds for a Mac.
         softmetal/tools/link_for_macos.sh build/release/tour-for-macos \
-            build/downloads/metal-cpp/mlx/include/metal_cpp build/downloads softmetal/examples/tour.cpp
+            "${METAL_CPP_DIR:-build/downloads/metal-cpp/mlx/include/metal_cpp}" build/downloads \
+            softmetal/examples/tour.cpp
         file build/release/tour-for-macos | tee /dev/stderr | grep -q 'Mach-O 64-bit arm64 executable' ||
             die "the tour did not link to an arm64 Mach-O executable"
-        build tsan softmetal_objc_test softmetal_exec_test softmetal_api_test
-        for program in bin/softmetal_objc_test bin/softmetal_exec_test softmetal/tests/api/softmetal_api_test; do
+        softmetal_tests=(bin/softmetal_{objc,exec}_test softmetal/tests/api/softmetal_api_test
+            bin/softmetal_{msl,stdlib}_tests)
+        build tsan "${softmetal_tests[@]##*/}"
+        for program in "${softmetal_tests[@]}"; do
             "build/tsan/$program" --gtest_brief=1
         done
     fi
