@@ -54,7 +54,7 @@ def main() -> int:
             wrong.append(f"{name}: belongs to no layer; known are {', '.join(ARROWS)}")
             continue
         allowed = ARROWS[own]
-        for include in INCLUDE.findall((ROOT / name).read_text()):
+        for include in INCLUDE.findall((ROOT / name).read_text(errors="replace")):
             target = target_of(ROOT / name, include)
             layer = target and layer_of(target)
             if layer is None or layer == own or "*" in allowed:
