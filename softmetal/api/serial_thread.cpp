@@ -16,7 +16,9 @@ SerialThread::SerialThread() : state_(std::make_shared<State>()) {}
 
 SerialThread::~SerialThread() {
     if (is_forked_child()) {
-        if (thread_.joinable()) thread_.detach();  // it is the parent's
+        // The parent's thread is none of this process: nothing may be done to it, not even
+        // detaching.
+        new std::thread(std::move(thread_));
         return;
     }
     std::thread thread;

@@ -101,7 +101,7 @@ TEST_F(Fork, LetsTheChildDropWhatItHas) {
         std::_Exit(7);
     });
     EXPECT_TRUE(WIFEXITED(ended.status)) << ended.status << ended.said;
-    EXPECT_EQ(WEXITSTATUS(ended.status), 7);
+    EXPECT_EQ(WEXITSTATUS(ended.status), 7) << ended.said;
 }
 
 TEST_F(Fork, LeavesTheParentAtWork) {
