@@ -163,8 +163,8 @@ TEST_F(CommandBuffer, WithoutRetainedReferencesRunsOnWhatIsStillThere) {
 
 TEST_F(CommandBuffer, MayBeCommittedByAnotherThread) {
     auto* commands = queue->commandBuffer();
+    std::async(std::launch::async, [&] { commands->commit(); }).get();
     auto waiter = std::async(std::launch::async, [&] { commands->waitUntilCompleted(); });
-    commands->commit();
     ASSERT_EQ(waiter.wait_for(std::chrono::seconds(20)), std::future_status::ready);
     EXPECT_EQ(commands->status(), MTL::CommandBufferStatusCompleted);
 }
