@@ -37,8 +37,12 @@ elif [ $all = yes ]; then
         softmetal/tools/link_for_macos.sh build/release/tour-for-macos \
             "${METAL_CPP_DIR:-build/downloads/metal-cpp/mlx/include/metal_cpp}" build/downloads \
             softmetal/examples/tour.cpp
-        file build/release/tour-for-macos | tee /dev/stderr | grep -q 'Mach-O 64-bit arm64 executable' ||
-            die "the tour did not link to an arm64 Mach-O executable"
+        kind=$(file build/release/tour-for-macos)
+        echo "$kind"
+        case "$kind" in
+            *"Mach-O 64-bit arm64 executable"*) ;;
+            *) die "the tour did not link to an arm64 Mach-O executable" ;;
+        esac
         softmetal_tests=(bin/softmetal_{objc,exec}_test softmetal/tests/api/softmetal_api_test
             bin/softmetal_{msl,stdlib}_tests)
         build tsan "${softmetal_tests[@]##*/}"
