@@ -10,7 +10,6 @@ root=$(cd "$(dirname "$0")" && pwd)
     install_missing
     build release minfer
 )
-unset MINFER_METAL # a choice of the build, not of the program
 
 case " $* " in
     *" -p "* | *" --prompt "* | *" -f "* | *" --file "*) ;; # the prompt is among the flags

@@ -70,6 +70,7 @@ case "$metal" in
     ON | OFF) ;;
     *) die "MINFER_METAL is '$metal'; allowed: ON, OFF" ;;
 esac
+unset MINFER_METAL # a choice of the build: the program would say that it does not know it
 
 # Why this build has no Metal, or nothing when it has, or was told not to.
 metal_missing() {
