@@ -46,10 +46,17 @@ class Backend {
     virtual bool supports_swiglu_fusion() const { return false; }
     virtual bool reads_kv(KvFormat format) const = 0;
 
-    // Weights. A known name is a no-op; a dtype or shape no kernel runs is Unsupported, by name.
+    // Memory that stays mapped, whole pages of it, while the backend lives: weights lying in it may
+    // be used in place. Told before the weights are registered.
+    virtual void add_mapping(std::span<const std::byte>) {}
+
+    // Weights. A known name with the same data is a no-op; with other data it is BadInput; a dtype
+    // or shape no kernel runs is Unsupported, by name.
     virtual Result<> register_weight(const Weight& weight) = 0;
     virtual std::optional<WeightId> find_weight(std::string_view name) const = 0;
     virtual size_t weights_bytes() const = 0;
+    // Makes the weights registered since the last call ready to be used.
+    virtual Result<> finish_weights() { return {}; }
 
     // Pool, in bytes. alloc may recycle an idle buffer of exactly this size, alloc_fresh never
     // does; free returns a buffer to the pool, which keeps its memory.

@@ -12,9 +12,14 @@ namespace {
 // In the order of the variant's alternatives; the assertion below notices a missing row, and
 // tests/graph/op_test.cpp a misplaced one.
 constexpr auto kNames = std::to_array<std::string_view>(
-    {"Input", "Add", "Mul", "Scale", "Silu", "SwiGlu", "Softmax", "RmsNorm", "QkNorm", "MatMul",
-     "Embed", "GatherRows", "Rope", "KvStore", "KvLoad", "Attention", "View"});
+    {"Input",   "Add",       "Mul",    "Scale",    "Silu",         "SwiGlu",  "Softmax",
+     "RmsNorm", "QkNorm",    "MatMul", "Embed",    "GatherRows",   "Rope",    "KvStore",
+     "KvLoad",  "Attention", "View",   "FusedQkv", "FusedQkvNorm", "FusedFfn"});
 static_assert(kNames.size() == std::variant_size_v<Op>);
+
+std::vector<std::string_view> views(const std::vector<std::string>& names) {
+    return {names.begin(), names.end()};
+}
 
 }  // namespace
 
@@ -56,6 +61,18 @@ std::vector<std::string_view> op_weights(const Op& op) {
         if (matmul->bias.empty()) return {matmul->weight};
         return {matmul->weight, matmul->bias};
     }
+    if (const auto* fused = std::get_if<op::FusedQkv>(&op)) {
+        auto names = views(fused->qkv.weights);
+        names.insert(names.end(), fused->biases.begin(), fused->biases.end());
+        return names;
+    }
+    if (const auto* fused = std::get_if<op::FusedQkvNorm>(&op)) {
+        auto names = views(fused->qkv.weights);
+        names.push_back(fused->q_norm);
+        names.push_back(fused->k_norm);
+        return names;
+    }
+    if (const auto* fused = std::get_if<op::FusedFfn>(&op)) return views(fused->weights);
     return {};
 }
 

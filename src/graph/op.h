@@ -6,6 +6,7 @@
 // matrices are `out_dim` rows of `in_dim` elements in any dtype that runs; norms and biases are
 // f32.
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -117,6 +118,42 @@ struct Attention {
                                  // ignore the window input; true: it must read it
     bool operator==(const Attention&) const = default;
 };
+// What both fused forms of "project, rotate, store" share. Decode only: one token. The output is
+// q | k | v of that token, [n_head * head_dim + 2 * n_head_kv * head_dim], q and k rotated; k and v
+// are stored to cell cells[0] of the layer's regions as well. Sources x, positions, cells.
+struct QkvProjection {
+    uint32_t layer = 0;
+    std::vector<std::string> weights;  // of q, k and v; or one that holds all their rows in order
+    DType dtype = DType::F32;
+    size_t in_dim = 0;
+    size_t n_head = 0, n_head_kv = 0, head_dim = 0;
+    RopeStyle style = RopeStyle::NonInterleaved;
+    float freq_base = 10000, freq_scale = 1;
+    KvLayout layout;
+    size_t n_ctx = 0;
+
+    size_t q_width() const { return n_head * head_dim; }
+    size_t kv_width() const { return n_head_kv * head_dim; }
+    bool operator==(const QkvProjection&) const = default;
+};
+struct FusedQkv {  // with biases, before the rotation
+    QkvProjection qkv;
+    std::array<std::string, 3> biases;  // of q, k and v: f32[width]
+    bool operator==(const FusedQkv&) const = default;
+};
+struct FusedQkvNorm {  // with an RMS norm of each head of q and k, before the rotation
+    QkvProjection qkv;
+    float eps = 0;
+    std::string q_norm, k_norm;  // f32[head_dim]
+    bool operator==(const FusedQkvNorm&) const = default;
+};
+// Decode only. Output [2 * width]: silu(gate) * up in the first half, up in the second. Source x.
+struct FusedFfn {
+    std::vector<std::string> weights;  // gate and up; or one that holds both
+    DType dtype = DType::F32;
+    size_t in_dim = 0, width = 0;
+    bool operator==(const FusedFfn&) const = default;
+};
 struct View {           // a window of the source; moves nothing
     size_t offset = 0;  // elements from the start of the source
     bool operator==(const View&) const = default;
@@ -126,12 +163,14 @@ struct View {           // a window of the source; moves nothing
 
 using Op = std::variant<op::Input, op::Add, op::Mul, op::Scale, op::Silu, op::SwiGlu, op::Softmax,
                         op::RmsNorm, op::QkNorm, op::MatMul, op::Embed, op::GatherRows, op::Rope,
-                        op::KvStore, op::KvLoad, op::Attention, op::View>;
+                        op::KvStore, op::KvLoad, op::Attention, op::View, op::FusedQkv,
+                        op::FusedQkvNorm, op::FusedFfn>;
 
 // Name as in exports and error messages: "MatMul", "KvStore", ...
 std::string_view op_name(const Op& op);
 
-// The weight names an op refers to, in the order of Call::weights; an absent bias is left out.
+// The weight names an op refers to, in the order of Call::weights; an absent bias is left out. Of
+// the fused ops: the matrices, then the biases or norms.
 std::vector<std::string_view> op_weights(const Op& op);
 
 // Window inputs, told apart by their length alone.

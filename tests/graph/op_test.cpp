@@ -25,6 +25,9 @@ TEST(Op, NamesFollowTheVariant) {
     EXPECT_EQ(op_name(op::KvLoad{}), "KvLoad");
     EXPECT_EQ(op_name(op::Attention{}), "Attention");
     EXPECT_EQ(op_name(op::View{}), "View");
+    EXPECT_EQ(op_name(op::FusedQkv{}), "FusedQkv");
+    EXPECT_EQ(op_name(op::FusedQkvNorm{}), "FusedQkvNorm");
+    EXPECT_EQ(op_name(op::FusedFfn{}), "FusedFfn");
 }
 
 TEST(Op, WeightsComeInCallOrderWithoutAnAbsentBias) {
@@ -35,6 +38,13 @@ TEST(Op, WeightsComeInCallOrderWithoutAnAbsentBias) {
     EXPECT_EQ(op_weights(op::RmsNorm{.weight = "n"}), Names{"n"});
     EXPECT_EQ(op_weights(op::QkNorm{.weight = "q"}), Names{"q"});
     EXPECT_EQ(op_weights(op::Add{}), Names{});
+    EXPECT_EQ(
+        op_weights(op::FusedQkv{.qkv = {.weights = {"q", "k", "v"}}, .biases = {"a", "b", "c"}}),
+        (Names{"q", "k", "v", "a", "b", "c"}));
+    EXPECT_EQ(
+        op_weights(op::FusedQkvNorm{.qkv = {.weights = {"qkv"}}, .q_norm = "n", .k_norm = "m"}),
+        (Names{"qkv", "n", "m"}));
+    EXPECT_EQ(op_weights(op::FusedFfn{.weights = {"gate", "up"}}), (Names{"gate", "up"}));
 }
 
 TEST(Op, KvRowsHaveTheDocumentedByteLengths) {

@@ -60,6 +60,9 @@ bool CpuBackend::supports(const Op& op, DType dtype) const {
     if (const auto* load = std::get_if<op::KvLoad>(&op)) return reads_kv(load->layout.format);
     if (const auto* attend = std::get_if<op::Attention>(&op))
         return reads_kv(attend->layout.format);
+    if (std::holds_alternative<op::FusedQkv>(op) || std::holds_alternative<op::FusedQkvNorm>(op) ||
+        std::holds_alternative<op::FusedFfn>(op))
+        return false;
     return true;  // every other operation, on f32
 }
 

@@ -25,6 +25,17 @@ inline Result<> run(Context&, const Call&, const op::Input&) { return {}; }
 inline Result<> run(Context&, const Call&, const op::View&) { return {}; }
 inline Result<> run(Context&, const Call&, const op::KvLoad&) { return {}; }
 
+// Decode fusions of devices; supports() refuses them.
+inline Result<> run(Context&, const Call&, const op::FusedQkv&) {
+    return fail(Fault::Unsupported, "a fused projection does not run on the CPU");
+}
+inline Result<> run(Context&, const Call&, const op::FusedQkvNorm&) {
+    return fail(Fault::Unsupported, "a fused projection does not run on the CPU");
+}
+inline Result<> run(Context&, const Call&, const op::FusedFfn&) {
+    return fail(Fault::Unsupported, "a fused feed-forward does not run on the CPU");
+}
+
 // Cell formats this backend stores and reads.
 inline bool has_kv_kernels(KvFormat format) { return format == KvFormat::F32; }
 
