@@ -14,13 +14,17 @@ function(minfer_program name)
     target_link_libraries(${name} PRIVATE minfer_flags ${arg_DEPS})
 endfunction()
 
-# minfer_test(NAME SOURCES file... [DEPS target...] [LABELS label...])
-# All tests of a folder are one program; each TEST is one ctest entry.
+# minfer_test(NAME SOURCES file... [DEPS target...] [LABELS label...] [METAL])
+# All tests of a folder are one program; each TEST is one ctest entry. METAL: the tests see metal-cpp.
 function(minfer_test name)
-    cmake_parse_arguments(arg "" "" "SOURCES;DEPS;LABELS" ${ARGN})
+    cmake_parse_arguments(arg "METAL" "" "SOURCES;DEPS;LABELS" ${ARGN})
     add_executable(${name} ${arg_SOURCES})
     target_link_libraries(${name} PRIVATE minfer_test_support ${arg_DEPS} GTest::gtest_main)
-    target_precompile_headers(${name} REUSE_FROM minfer_test_headers)
+    if(arg_METAL) # blocks, which the precompiled header knows nothing of
+        target_link_libraries(${name} PRIVATE $<IF:$<BOOL:${APPLE}>,metal_cpp_headers,softmetal>)
+    else()
+        target_precompile_headers(${name} REUSE_FROM minfer_test_headers)
+    endif()
     gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${arg_LABELS}")
 endfunction()
 

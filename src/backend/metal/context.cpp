@@ -1,0 +1,97 @@
+#include "backend/metal/context.h"
+
+#include <chrono>
+
+namespace minfer::metal {
+
+Result<std::unique_ptr<Context>> Context::create(const MetalOptions& options) {
+    auto device = MINFER_TRY(Device::create(options.library));
+    auto context = std::unique_ptr<Context>(new Context(options, std::move(device)));
+    context->budget_bytes =
+        options.memory_budget_bytes.value_or(context->device->limits().working_set_bytes / 4 * 3);
+    context->kernels = MINFER_TRY(Kernels::build(*context->device));
+    return context;
+}
+
+Context::~Context() {
+    // An error has nobody left to hear it.
+    if (const auto done = submit(); !done) return;
+}
+
+Result<CommandBuffer*> Context::open() {
+    if (!commands_) {
+        MINFER_TRY(wait_for_abandoned());
+        commands_ = MINFER_TRY(CommandBuffer::open(*device));
+    }
+    return commands_.get();
+}
+
+Result<> Context::submit() {
+    MINFER_TRY(wait_for_abandoned());
+    if (!commands_) return {};
+    const auto commands = std::move(commands_);
+    auto done = commands->submit(options.submit_bound_seconds, &abandoned_);
+    ++counters.command_buffers;
+    counters.dispatches += commands->dispatches();
+    counters.barriers += commands->barriers();
+    return done;
+}
+
+// Its kernels may still write to buffers that are about to be used again.
+Result<> Context::wait_for_abandoned() {
+    if (!abandoned_) return {};
+    if (!abandoned_->done.try_acquire_for(
+            std::chrono::duration<double>(options.submit_bound_seconds)))
+        return fail(Fault::Device,
+                    "the GPU hangs: a command buffer given up earlier has not ended within "
+                    "another {} s",
+                    options.submit_bound_seconds);
+    abandoned_ = nullptr;
+    return {};
+}
+
+Result<Slice> Context::words_in(const Call& call, size_t source, size_t count) const {
+    if (source >= call.in.size())
+        return fail(Fault::BadInput, "source {} is missing, there are {}", source, call.in.size());
+    const auto& ref = call.in[source];
+    if (ref.bytes != count * 4)
+        return fail(Fault::BadInput, "source {} has {} bytes, {} are wanted", source, ref.bytes,
+                    count * 4);
+    return pool.slice(ref);
+}
+
+Result<Slice> Context::words_out(const Call& call, size_t count) const {
+    if (call.out.bytes != count * 4)
+        return fail(Fault::BadInput, "the output has {} bytes, {} are wanted", call.out.bytes,
+                    count * 4);
+    return pool.slice(call.out);
+}
+
+Result<std::span<const int32_t>> Context::ints_in(const Call& call, size_t source,
+                                                  size_t count) const {
+    const auto slice = MINFER_TRY(words_in(call, source, count));
+    return std::span(reinterpret_cast<const int32_t*>(slice.host()), count);
+}
+
+Result<const Weights::Placed*> Context::weight(const Call& call, size_t index) const {
+    const auto names = op_weights(call.node->op);
+    if (index >= call.weights.size())
+        return fail(Fault::NotFound, "weight '{}' is not on the device",
+                    index < names.size() ? names[index] : "");
+    const auto& placed = weights.at(call.weights[index]);
+    if (placed.slice.buffer == nullptr)
+        return fail(Fault::NotFound, "weight '{}' was registered and not placed",
+                    placed.weight.name);
+    return &placed;
+}
+
+Result<Slice> Context::vector_weight(const Call& call, size_t index, size_t count) const {
+    const auto* const placed = MINFER_TRY(weight(call, index));
+    const auto& found = placed->weight;
+    if (found.dtype != DType::F32 || elements(found.shape) != count)
+        return fail(Fault::BadInput, "weight '{}' is {} [{}, {}], not F32 [{}]", found.name,
+                    minfer::name(found.dtype), found.shape[0], found.shape[1], count);
+    return placed->slice;
+}
+
+}  // namespace minfer::metal

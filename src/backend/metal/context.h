@@ -1,0 +1,60 @@
+#pragma once
+// What the operations share while they encode: device, memory, weights, kernels, and the command
+// buffer of the split.
+
+#include "backend/metal/device/command_buffer.h"
+#include "backend/metal/device/device.h"
+#include "backend/metal/kernels.h"
+#include "backend/metal/metal_backend.h"
+#include "backend/metal/pool.h"
+#include "backend/metal/weights.h"
+
+namespace minfer::metal {
+
+struct Context {
+    static Result<std::unique_ptr<Context>> create(const MetalOptions& options);
+    ~Context();
+
+    const MetalOptions options;
+    const std::unique_ptr<Device> device;
+    Pool pool{*device};
+    Weights weights{*device};
+    Kernels kernels;
+    MetalCounters counters;
+    size_t budget_bytes = 0;
+
+    // Encodes into the split's command buffer, which the first dispatch opens.
+    template <class Args>
+    Result<> dispatch(const Pipeline& pipeline, const Launch& launch,
+                      std::initializer_list<Slice> buffers, const Args& args) {
+        auto* const commands = MINFER_TRY(open());
+        if (options.trace_labels) options.trace_labels(pipeline.name);
+        return commands->dispatch(pipeline, launch, buffers, args);
+    }
+    Result<CommandBuffer*> open();
+    // Submits what was encoded, if anything, and waits. Afterwards host memory is current.
+    Result<> submit();
+
+    // Memory of a call as `count` elements of four bytes; BadInput naming both sizes when the
+    // reference's logical length differs.
+    Result<Slice> words_in(const Call& call, size_t source, size_t count) const;
+    Result<Slice> words_out(const Call& call, size_t count) const;
+    // The host's view of an integer source: those are written by the host, never by a kernel.
+    Result<std::span<const int32_t>> ints_in(const Call& call, size_t source, size_t count) const;
+
+    // The `index`-th weight of the call; NotFound when the call has no such weight or it was not
+    // placed.
+    Result<const Weights::Placed*> weight(const Call& call, size_t index) const;
+    // The same as f32[count].
+    Result<Slice> vector_weight(const Call& call, size_t index, size_t count) const;
+
+  private:
+    Context(const MetalOptions& opts, std::unique_ptr<Device> dev)
+        : options(opts), device(std::move(dev)) {}
+    Result<> wait_for_abandoned();
+
+    std::unique_ptr<CommandBuffer> commands_;
+    std::shared_ptr<Flight> abandoned_;  // work whose wait was given up
+};
+
+}  // namespace minfer::metal

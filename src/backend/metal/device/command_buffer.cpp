@@ -1,0 +1,134 @@
+#include "backend/metal/device/command_buffer.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace minfer::metal {
+namespace {
+
+std::string_view status_name(MTL::CommandBufferStatus status) {
+    switch (status) {
+        case MTL::CommandBufferStatusNotEnqueued:
+            return "NotEnqueued";
+        case MTL::CommandBufferStatusEnqueued:
+            return "Enqueued";
+        case MTL::CommandBufferStatusCommitted:
+            return "Committed";
+        case MTL::CommandBufferStatusScheduled:
+            return "Scheduled";
+        case MTL::CommandBufferStatusCompleted:
+            return "Completed";
+        case MTL::CommandBufferStatusError:
+            return "Error";
+    }
+    return "an unknown status";
+}
+
+}  // namespace
+
+std::string LabelRing::text() const {
+    if (count_ == 0) return "none";
+    std::string text;
+    const auto first = count_ - std::min(count_, labels_.size());
+    for (auto i = first; i < count_; ++i)
+        text += fmt::format("{}{}", text.empty() ? "" : ", ", labels_[i % labels_.size()]);
+    return text;
+}
+
+Result<std::unique_ptr<CommandBuffer>> CommandBuffer::open(const Device& device) {
+    const AutoreleaseScope scope;
+    auto opened = std::unique_ptr<CommandBuffer>(new CommandBuffer(device));
+    opened->flight_ = std::make_shared<Flight>();
+    opened->flight_->commands = NS::RetainPtr(device.queue()->commandBuffer());
+    if (!opened->flight_->commands)
+        return fail(Fault::Device, "{}: the queue has no command buffer", device.name());
+    return opened;
+}
+
+CommandBuffer::~CommandBuffer() {
+    const AutoreleaseScope scope;
+    close_encoders();
+}
+
+Result<> CommandBuffer::open_compute() {
+    if (compute_) return {};
+    const AutoreleaseScope scope;
+    close_encoders();
+    compute_ = NS::RetainPtr(flight_->commands->computeCommandEncoder());
+    if (!compute_) return fail(Fault::Device, "no compute encoder");
+    return {};
+}
+
+void CommandBuffer::close_encoders() {
+    if (compute_) compute_->endEncoding();
+    if (blit_) blit_->endEncoding();
+    compute_.reset();
+    blit_.reset();
+}
+
+Result<> CommandBuffer::dispatch_bytes(const Pipeline& pipeline, const Launch& launch,
+                                       std::span<const Slice> buffers,
+                                       std::span<const std::byte> args) {
+    MINFER_ASSERT(launch.groups.count() > 0 && launch.threads.count() > 0);
+    if (launch.threads.count() > pipeline.max_threads)
+        return fail(Fault::Device, "kernel '{}' wants {} threads in a threadgroup, allowed are {}",
+                    pipeline.name, launch.threads.count(), pipeline.max_threads);
+    if (launch.shared_bytes > device_.limits().threadgroup_bytes)
+        return fail(Fault::Device,
+                    "kernel '{}' wants {} bytes of threadgroup memory, the device has {}",
+                    pipeline.name, launch.shared_bytes, device_.limits().threadgroup_bytes);
+    MINFER_TRY(open_compute());
+    labels_.add(pipeline.name);
+    compute_->setComputePipelineState(pipeline.state.get());
+    NS::UInteger index = 0;
+    for (const auto& slice : buffers) {
+        MINFER_ASSERT(slice.buffer != nullptr);
+        compute_->setBuffer(slice.buffer, slice.offset, index++);
+    }
+    compute_->setBytes(args.data(), args.size(), index);
+    if (launch.shared_bytes > 0) compute_->setThreadgroupMemoryLength(launch.shared_bytes, 0);
+    compute_->dispatchThreadgroups(MTL::Size(launch.groups.x, launch.groups.y, launch.groups.z),
+                                   MTL::Size(launch.threads.x, launch.threads.y, launch.threads.z));
+    ++dispatches_;
+    // Dispatches of one encoder start in order; that their writes are seen is asked for.
+    compute_->memoryBarrier(MTL::BarrierScopeBuffers);
+    ++barriers_;
+    return {};
+}
+
+Result<> CommandBuffer::copy(const Slice& from, const Slice& to) {
+    MINFER_ASSERT(from.bytes == to.bytes);
+    if (!blit_) {
+        const AutoreleaseScope scope;
+        close_encoders();
+        blit_ = NS::RetainPtr(flight_->commands->blitCommandEncoder());
+        if (!blit_) return fail(Fault::Device, "no blit encoder");
+    }
+    blit_->copyFromBuffer(from.buffer, from.offset, to.buffer, to.offset, to.bytes);
+    return {};
+}
+
+Result<> CommandBuffer::submit(double bound_seconds, std::shared_ptr<Flight>* pending) {
+    const AutoreleaseScope scope;
+    close_encoders();
+    auto* const commands = flight_->commands.get();
+    commands->addCompletedHandler(
+        MTL::HandlerFunction([flight = flight_](MTL::CommandBuffer*) { flight->done.release(); }));
+    commands->commit();
+    // waitUntilCompleted has no bound and wakes late.
+    if (!flight_->done.try_acquire_for(std::chrono::duration<double>(bound_seconds))) {
+        *pending = flight_;
+        return fail(Fault::Device,
+                    "the GPU hangs: a command buffer of {} dispatches did not end within {} s "
+                    "(status {}); the last dispatches: {}",
+                    dispatches_, bound_seconds, status_name(commands->status()), labels_.text());
+    }
+    if (const auto status = commands->status(); status != MTL::CommandBufferStatusCompleted)
+        return fail(Fault::Device,
+                    "a command buffer of {} dispatches ended with status {}: {}; the last "
+                    "dispatches: {}",
+                    dispatches_, status_name(status), describe(commands->error()), labels_.text());
+    return {};
+}
+
+}  // namespace minfer::metal

@@ -1,0 +1,82 @@
+#include "backend/metal/device/device.h"
+
+#include <cstring>
+
+#include "backend/metal/device/library.h"
+#include "base/mapped_file.h"
+
+namespace minfer::metal {
+
+std::string describe(const NS::Error* error) {
+    if (error == nullptr) return "no reason given";
+    const auto* const text = error->localizedDescription();
+    return fmt::format("{} (code {})", text != nullptr ? text->utf8String() : "no description",
+                       error->code());
+}
+
+Result<std::unique_ptr<Device>> Device::create(const std::string& library) {
+    const AutoreleaseScope scope;
+    auto device = std::unique_ptr<Device>(new Device);
+    device->device_ = NS::TransferPtr(MTL::CreateSystemDefaultDevice());
+    if (!device->device_) return fail(Fault::Device, "no Metal device");
+    device->library_ = MINFER_TRY(load_library(device->device_.get(), library));
+    device->queue_ = NS::TransferPtr(device->device_->newCommandQueue());
+    if (!device->queue_) return fail(Fault::Device, "{}: no command queue", device->name());
+    device->limits_ = {.threadgroup_bytes = device->device_->maxThreadgroupMemoryLength(),
+                       .buffer_bytes = device->device_->maxBufferLength(),
+                       .working_set_bytes = device->device_->recommendedMaxWorkingSetSize()};
+    return device;
+}
+
+Result<Pipeline> Device::pipeline(std::string_view kernel) const {
+    const AutoreleaseScope scope;
+    const auto name = std::string(kernel);
+    const auto function = NS::TransferPtr(
+        library_->newFunction(NS::String::string(name.c_str(), NS::UTF8StringEncoding)));
+    if (!function) return fail(Fault::NotFound, "the kernel library has no function '{}'", kernel);
+    NS::Error* error = nullptr;
+    auto state = NS::TransferPtr(device_->newComputePipelineState(function.get(), &error));
+    if (!state)
+        return fail(Fault::Device, "kernel '{}' cannot be built: {}", kernel, describe(error));
+    const size_t max_threads = state->maxTotalThreadsPerThreadgroup();
+    return Pipeline{.state = std::move(state), .name = name, .max_threads = max_threads};
+}
+
+std::vector<std::string> Device::kernel_names() const {
+    const AutoreleaseScope scope;
+    auto names = std::vector<std::string>();
+    const auto* const list = library_->functionNames();
+    for (NS::UInteger i = 0; i < list->count(); ++i)
+        names.emplace_back(list->object<NS::String>(i)->utf8String());
+    return names;
+}
+
+Result<Buffer> Device::new_buffer(size_t bytes) const {
+    if (bytes > limits_.buffer_bytes)
+        return fail(Fault::OutOfMemory, "{} bytes in one buffer, the device allows {}", bytes,
+                    limits_.buffer_bytes);
+    auto buffer = NS::TransferPtr(device_->newBuffer(bytes, MTL::ResourceStorageModeShared));
+    if (!buffer) return fail(Fault::OutOfMemory, "the device has no room for {} bytes", bytes);
+    // A cell nobody wrote must not turn a product with 0 into NaN.
+    std::memset(buffer->contents(), 0, bytes);
+    return buffer;
+}
+
+Result<Buffer> Device::wrap(std::span<const std::byte> pages) const {
+    MINFER_ASSERT(reinterpret_cast<uintptr_t>(pages.data()) % kMetalPage == 0 &&
+                  pages.size() % kMetalPage == 0);
+    auto buffer = NS::TransferPtr(device_->newBuffer(
+        const_cast<std::byte*>(pages.data()), pages.size(), MTL::ResourceStorageModeShared,
+        static_cast<void (^)(void*, NS::UInteger)>(nullptr)));
+    if (!buffer)
+        return fail(Fault::OutOfMemory, "the device cannot map {} bytes of the model file",
+                    pages.size());
+    return buffer;
+}
+
+std::string Device::name() const {
+    const AutoreleaseScope scope;
+    return device_->name()->utf8String();
+}
+
+}  // namespace minfer::metal

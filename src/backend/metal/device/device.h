@@ -1,0 +1,84 @@
+#pragma once
+// The GPU: its queue, its kernel library, its memory and its limits. Knows nothing of graphs.
+
+#include <Metal/Metal.hpp>
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace minfer::metal {
+
+// Asked of the device once; nothing here is guessed.
+struct DeviceLimits {
+    size_t threadgroup_bytes = 0;
+    size_t buffer_bytes = 0;       // of one buffer
+    size_t working_set_bytes = 0;  // recommended not to exceed
+};
+
+// A kernel ready to run.
+struct Pipeline {
+    NS::SharedPtr<MTL::ComputePipelineState> state;
+    std::string name;
+    size_t max_threads = 0;  // of a threadgroup
+};
+
+using Buffer = NS::SharedPtr<MTL::Buffer>;
+
+// A window of a buffer, what kernels are given.
+struct Slice {
+    MTL::Buffer* buffer = nullptr;
+    size_t offset = 0, bytes = 0;
+
+    std::byte* host() const { return static_cast<std::byte*>(buffer->contents()) + offset; }
+    // From `begin` on, `count` bytes.
+    Slice part(size_t begin, size_t count) const { return {buffer, offset + begin, count}; }
+};
+
+class Device {
+  public:
+    // The system's default device with the library at `library`, or the built-in one when that is
+    // empty. Device when there is none; BadInput naming the path of a library that cannot be read.
+    static Result<std::unique_ptr<Device>> create(const std::string& library);
+
+    // NotFound for a name the library does not have, Device for one that does not compile.
+    Result<Pipeline> pipeline(std::string_view kernel) const;
+    std::vector<std::string> kernel_names() const;
+
+    // Shared memory, zeroed. OutOfMemory with the size.
+    Result<Buffer> new_buffer(size_t bytes) const;
+    // The host's own pages: 16 KiB aligned base and size.
+    Result<Buffer> wrap(std::span<const std::byte> pages) const;
+
+    const DeviceLimits& limits() const { return limits_; }
+    std::string name() const;
+    bool has_unified_memory() const { return device_->hasUnifiedMemory(); }
+    MTL::CommandQueue* queue() const { return queue_.get(); }
+    MTL::Device* handle() const { return device_.get(); }
+
+  private:
+    Device() = default;
+    NS::SharedPtr<MTL::Device> device_;
+    NS::SharedPtr<MTL::CommandQueue> queue_;
+    NS::SharedPtr<MTL::Library> library_;
+    DeviceLimits limits_;
+};
+
+// Objects that Metal hands out autoreleased go away at the end of this scope unless retained. Every
+// thread that calls Metal needs one around the call.
+class AutoreleaseScope {
+  public:
+    AutoreleaseScope() : pool_(NS::TransferPtr(NS::AutoreleasePool::alloc()->init())) {}
+
+  private:
+    NS::SharedPtr<NS::AutoreleasePool> pool_;
+};
+
+// What an error of Metal says, with its domain's code.
+std::string describe(const NS::Error* error);
+
+}  // namespace minfer::metal

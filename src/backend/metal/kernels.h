@@ -1,0 +1,22 @@
+#pragma once
+// The pipelines of a backend. Those that any model needs are built when the backend is made, those
+// of a weight type when the first weight of that type is registered; none while a model runs.
+
+#include "backend/metal/elementwise.h"
+#include "backend/metal/warm_up.h"
+#include "tensor/dtype.h"
+
+namespace minfer::metal {
+
+struct Kernels {
+    ElementwiseKernels elementwise;
+    WarmUpKernels warm_up;
+
+    // Errors name the kernel.
+    static Result<Kernels> build(const Device& device);
+    // For weight matrices of this type; does nothing the second time. Unsupported when no kernel
+    // runs the type.
+    Result<> build_for(const Device& device, DType dtype);
+};
+
+}  // namespace minfer::metal

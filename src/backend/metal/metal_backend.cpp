@@ -1,0 +1,147 @@
+#include "backend/metal/metal_backend.h"
+
+#include <cstring>
+
+#include "backend/metal/ops.h"
+
+namespace minfer {
+namespace {
+
+using metal::Context;
+
+// What an error is about: "node 'blk.0.attn_q' (MatMul Q4_K, [896, 3], source of 12 bytes)".
+std::string describe(const Call& call) {
+    const auto& node = *call.node;
+    auto text = fmt::format("node '{}' ({} {}, shape {}", node.name, op_name(node.op),
+                            name(node.dtype), shape_text(node.shape));
+    for (const auto& source : call.in) text += fmt::format(", source of {} bytes", source.bytes);
+    return text + ")";
+}
+
+template <class... Ops>
+bool is_any(const Op& op) {
+    return (std::holds_alternative<Ops>(op) || ...);
+}
+
+}  // namespace
+
+std::optional<std::string> metal_unavailable() {
+    const metal::AutoreleaseScope scope;
+    const auto device = NS::TransferPtr(MTL::CreateSystemDefaultDevice());
+    if (!device) return "no Metal device";
+    return std::nullopt;
+}
+
+Result<std::unique_ptr<MetalBackend>> make_metal_backend(const MetalOptions& options) {
+    return std::make_unique<MetalBackend>(MINFER_TRY(Context::create(options)));
+}
+
+MetalBackend::MetalBackend(std::unique_ptr<Context> context) : context_(std::move(context)) {}
+
+MetalBackend::~MetalBackend() = default;
+
+bool MetalBackend::supports(const Op& op, DType dtype) const {
+    if (is_any<op::Input, op::View>(op)) return dtype == DType::F32 || dtype == DType::I32;
+    if (dtype != DType::F32) return false;
+    return is_any<op::Add, op::Mul, op::Silu, op::SwiGlu>(op);
+}
+
+bool MetalBackend::supports_weight(DType) const { return false; }
+
+bool MetalBackend::reads_kv(KvFormat format) const { return format == KvFormat::F32; }
+
+void MetalBackend::add_mapping(std::span<const std::byte> pages) {
+    context_->weights.add_mapping(pages);
+}
+
+Result<> MetalBackend::register_weight(const Weight& weight) {
+    if (weight.shape[1] > 1 && !supports_weight(weight.dtype))
+        return fail(Fault::Unsupported, "weight '{}': type {} does not run on Metal", weight.name,
+                    minfer::name(weight.dtype));
+    if (weight.shape[1] == 1 && weight.dtype != DType::F32)
+        return fail(Fault::Unsupported, "weight '{}': one-dimensional weights are F32, found {}",
+                    weight.name, minfer::name(weight.dtype));
+    if (weight.shape[1] > 1)
+        MINFER_TRY(context_->kernels.build_for(*context_->device, weight.dtype));
+    return context_->weights.add(weight);
+}
+
+std::optional<WeightId> MetalBackend::find_weight(std::string_view name) const {
+    return context_->weights.find(name);
+}
+
+size_t MetalBackend::weights_bytes() const { return context_->weights.bytes(); }
+
+Result<> MetalBackend::finish_weights() {
+    const auto wrapped = MINFER_TRY(context_->weights.place(context_->options.copy_weights));
+    return metal::warm_up(*context_, wrapped);
+}
+
+Result<BufferId> MetalBackend::alloc(size_t bytes) {
+    return context_->pool.alloc(bytes, false, weights_bytes(), context_->budget_bytes);
+}
+
+Result<BufferId> MetalBackend::alloc_fresh(size_t bytes) {
+    return context_->pool.alloc(bytes, true, weights_bytes(), context_->budget_bytes);
+}
+
+void MetalBackend::free(BufferId id) { context_->pool.free(id); }
+
+size_t MetalBackend::pool_count() const { return context_->pool.count(); }
+
+size_t MetalBackend::pool_bytes() const { return context_->pool.bytes(); }
+
+Result<> MetalBackend::execute(const Call& call) {
+    MINFER_ASSERT(call.node != nullptr);
+    auto done =
+        std::visit([&](const auto& op) { return metal::run(*context_, call, op); }, call.node->op);
+    if (!done) return at(describe(call), std::move(done).error());
+    return {};
+}
+
+Result<> MetalBackend::copy_cells(BufRef region, size_t dst_row, size_t src_row, size_t rows,
+                                  size_t row_bytes) {
+    const auto memory = context_->pool.slice(region);
+    const auto held = row_bytes ? memory.bytes / row_bytes : 0;
+    if (rows > held || dst_row > held - rows || src_row > held - rows)
+        return fail(Fault::BadInput,
+                    "cannot move {} cells of {} bytes from {} to {} among {} cells", rows,
+                    row_bytes, src_row, dst_row, held);
+    if (dst_row == src_row || rows == 0) return {};
+    auto* const commands = MINFER_TRY(context_->open());
+    // Copies that overlap are undefined: row by row, so that no row is overwritten before its turn.
+    for (size_t i = 0; i < rows; ++i) {
+        const auto row = dst_row < src_row ? i : rows - 1 - i;
+        MINFER_TRY(commands->copy(memory.part((src_row + row) * row_bytes, row_bytes),
+                                  memory.part((dst_row + row) * row_bytes, row_bytes)));
+    }
+    return {};
+}
+
+Result<> MetalBackend::write(BufRef to, std::span<const std::byte> from) {
+    if (to.bytes != from.size())
+        return fail(Fault::BadInput, "{} bytes written to a buffer of {}", from.size(), to.bytes);
+    MINFER_TRY(context_->submit());
+    std::memcpy(context_->pool.slice(to).host(), from.data(), from.size());
+    return {};
+}
+
+Result<> MetalBackend::read(BufRef from, std::span<std::byte> to) {
+    if (from.bytes != to.size())
+        return fail(Fault::BadInput, "{} bytes read from a buffer of {}", to.size(), from.bytes);
+    MINFER_TRY(context_->submit());
+    std::memcpy(to.data(), context_->pool.slice(from).host(), to.size());
+    return {};
+}
+
+Result<> MetalBackend::synchronize() { return context_->submit(); }
+
+std::string MetalBackend::device_name() const { return context_->device->name(); }
+
+size_t MetalBackend::working_set_bytes() const {
+    return context_->device->limits().working_set_bytes;
+}
+
+MetalCounters MetalBackend::counters() const { return context_->counters; }
+
+}  // namespace minfer

@@ -1,0 +1,94 @@
+#pragma once
+// The Metal backend: one command buffer per split, weights used where the file lies, every kernel
+// our own. It is written against metal-cpp alone and does not know whose Metal it runs on.
+//
+// A backend belongs to one thread at a time.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "graph/backend.h"
+
+namespace minfer {
+
+// Read once, when the backend is made.
+struct MetalOptions {
+    std::string library;                        // kernels to use instead of the built-in ones:
+                                                // .metal source, .metallib or .smlib
+    double submit_bound_seconds = 10;           // the longest wait for one command buffer; > 0
+    std::optional<size_t> memory_budget_bytes;  // none: three quarters of the device's working set
+    bool copy_weights = false;                  // copy every weight instead of wrapping the file
+    // Paths that give the same result in another way, for comparison.
+    bool gemm = true;              // false: no matrix-matrix kernels
+    bool gemm_f32_tiles = false;   // f32 tiles for every weight type, not only BF16 and F32
+    bool specified_tiers = false;  // 2 to 8 rows by the thresholds of the original tier rule
+    bool rms_norm_256 = true;      // false: 32 threads a row
+    // Every dispatch label as it is encoded, when set.
+    std::function<void(std::string_view)> trace_labels;
+};
+
+// Of everything submitted so far.
+struct MetalCounters {
+    size_t command_buffers = 0, dispatches = 0, barriers = 0;
+};
+
+namespace metal {
+struct Context;
+}
+
+class MetalBackend final : public Backend {
+  public:
+    explicit MetalBackend(std::unique_ptr<metal::Context> context);
+    // Submits what is pending, so that no encoder is left open.
+    ~MetalBackend() override;
+
+    BackendId id() const override { return BackendId::Metal; }
+    std::string_view name() const override { return "metal"; }
+
+    bool supports(const Op& op, DType dtype) const override;
+    bool supports_weight(DType dtype) const override;
+    bool supports_attn_span() const override { return true; }
+    bool supports_swiglu_fusion() const override { return true; }
+    bool reads_kv(KvFormat format) const override;
+
+    void add_mapping(std::span<const std::byte> pages) override;
+    // Also builds the kernels for its type, a failure naming the kernel.
+    Result<> register_weight(const Weight& weight) override;
+    std::optional<WeightId> find_weight(std::string_view name) const override;
+    // The sum of the registered extents, wrapped and copied alike.
+    size_t weights_bytes() const override;
+    // Wraps the pages of the mappings that hold new weights, copies the weights that lie in none,
+    // and has the device touch what was wrapped.
+    Result<> finish_weights() override;
+
+    Result<BufferId> alloc(size_t bytes) override;
+    Result<BufferId> alloc_fresh(size_t bytes) override;
+    void free(BufferId id) override;
+    size_t pool_count() const override;
+    size_t pool_bytes() const override;
+
+    Result<> execute(const Call& call) override;
+    Result<> copy_cells(BufRef region, size_t dst_row, size_t src_row, size_t rows,
+                        size_t row_bytes) override;
+    // Both submit what is pending first.
+    Result<> write(BufRef to, std::span<const std::byte> from) override;
+    Result<> read(BufRef from, std::span<std::byte> to) override;
+    Result<> synchronize() override;
+
+    std::string device_name() const;
+    size_t working_set_bytes() const;  // what the device recommends not to exceed
+    MetalCounters counters() const;
+
+  private:
+    std::unique_ptr<metal::Context> context_;
+};
+
+// Why there is no Metal here, or nothing. Opens no queue and builds nothing.
+std::optional<std::string> metal_unavailable();
+
+// Device with the reason when there is no device, or a kernel library or a kernel cannot be built.
+Result<std::unique_ptr<MetalBackend>> make_metal_backend(const MetalOptions& options = {});
+
+}  // namespace minfer

@@ -1,0 +1,24 @@
+#pragma once
+// One function per operation: checks what it was given, then encodes. Errors give the values at
+// fault; execute() puts the node in front. Guards come first, and nothing falls through.
+
+#include "backend/metal/context.h"
+
+namespace minfer::metal {
+
+Result<> run(Context&, const Call&, const op::Add&);
+Result<> run(Context&, const Call&, const op::Mul&);
+Result<> run(Context&, const Call&, const op::Silu&);
+Result<> run(Context&, const Call&, const op::SwiGlu&);
+
+// Nothing to compute: the host fills inputs, the planner places views, loads only name a region.
+inline Result<> run(Context&, const Call&, const op::Input&) { return {}; }
+inline Result<> run(Context&, const Call&, const op::View&) { return {}; }
+inline Result<> run(Context&, const Call&, const op::KvLoad&) { return {}; }
+
+// Operations that no kernel runs; supports() says so.
+inline Result<> run(Context&, const Call& call, const auto&) {
+    return fail(Fault::Unsupported, "{} does not run on Metal", op_name(call.node->op));
+}
+
+}  // namespace minfer::metal
