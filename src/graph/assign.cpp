@@ -8,14 +8,6 @@
 namespace minfer {
 namespace {
 
-// The layer whose KV regions the op touches.
-std::optional<uint32_t> kv_layer(const Op& op) {
-    if (const auto* store = std::get_if<op::KvStore>(&op)) return store->layer;
-    if (const auto* load = std::get_if<op::KvLoad>(&op)) return load->layer;
-    if (const auto* attention = std::get_if<op::Attention>(&op)) return attention->layer;
-    return std::nullopt;
-}
-
 BackendId place(std::span<const Node* const> together, std::span<Backend* const> backends,
                 const LayerPlan& plan) {
     const bool device_allowed =
@@ -65,31 +57,27 @@ LayerPlan layer_plan(const GraphParams& params, const Graph& graph) {
 
 bool takes(const Backend& backend, const Node& node) {
     if (!backend.supports(node.op, node.dtype)) return false;
-    if (const auto* matmul = std::get_if<op::MatMul>(&node.op))
-        return backend.supports_weight(matmul->dtype);
-    if (const auto* embed = std::get_if<op::Embed>(&node.op))
-        return backend.supports_weight(embed->dtype);
-    if (const auto* store = std::get_if<op::KvStore>(&node.op))
-        return backend.reads_kv(store->layout.format);
-    if (const auto* attention = std::get_if<op::Attention>(&node.op))
-        return backend.reads_kv(attention->layout.format) &&
-               (!attention->explicit_span || backend.supports_attn_span());
-    return true;
+    const auto matrix = op_matrix_dtype(node.op);
+    if (matrix && !backend.supports_weight(*matrix)) return false;
+    const auto kv = op_kv_use(node.op);
+    if (kv && !backend.reads_kv(kv->layout.format)) return false;
+    const auto* attention = std::get_if<op::Attention>(&node.op);
+    return attention == nullptr || !attention->explicit_span || backend.supports_attn_span();
 }
 
 void assign(Graph& graph, std::span<Backend* const> backends, const LayerPlan& plan) {
     const auto roots = view_roots(graph);
     auto kv_nodes = std::map<uint32_t, std::vector<const Node*>>();
     for (const auto& node : graph.nodes)
-        if (const auto layer = kv_layer(node.op)) kv_nodes[*layer].push_back(&node);
+        if (const auto kv = op_kv_use(node.op)) kv_nodes[kv->layer].push_back(&node);
     auto kv_homes = std::map<uint32_t, BackendId>();
     for (const auto& [layer, nodes] : kv_nodes) kv_homes[layer] = place(nodes, backends, plan);
 
     for (auto& node : graph.nodes) {
         if (node.backend || std::holds_alternative<op::Input>(graph.node(roots[node.id]).op))
             continue;
-        if (const auto layer = kv_layer(node.op)) {
-            node.backend = kv_homes[*layer];
+        if (const auto kv = op_kv_use(node.op)) {
+            node.backend = kv_homes[kv->layer];
         } else if (std::holds_alternative<op::View>(node.op)) {
             node.backend = graph.node(node.src[0]).backend;
         } else {

@@ -68,6 +68,18 @@ void GraphBuilder::heads(std::string_view node, const Node& x, size_t n_head, si
         node, "'{}' {} is not {} heads of {}", x.name, shape_text(x.shape), n_head, head_dim);
 }
 
+void GraphBuilder::rotation(std::string_view node, size_t head_dim, float freq_base,
+                            float freq_scale) {
+    require(head_dim % 2 == 0, node, "head_dim {} is odd, but RoPE turns pairs", head_dim);
+    require(std::isfinite(freq_base) && freq_base > 0, node, "freq_base is {}", freq_base);
+    require(std::isfinite(freq_scale) && freq_scale > 0, node, "freq_scale is {}", freq_scale);
+}
+
+void GraphBuilder::norm(std::string_view node, std::string_view weight, float eps) {
+    require(!weight.empty(), node, "its weight has no name");
+    require(std::isfinite(eps) && eps >= 0, node, "eps is {}", eps);
+}
+
 void GraphBuilder::kv_region(std::string_view node, const KvLayout& layout, size_t n_ctx) {
     require(n_ctx > 0 && countable({layout.width, n_ctx, 1, 1}), node,
             "a KV region of {} cells of {} elements", n_ctx, layout.width);
@@ -148,16 +160,14 @@ NodeId GraphBuilder::softmax(std::string name, NodeId x) {
 
 NodeId GraphBuilder::rms_norm(std::string name, NodeId x, op::RmsNorm norm) {
     const auto shape = source(name, "x", x, DType::F32).shape;
-    require(!norm.weight.empty(), name, "its weight has no name");
-    require(std::isfinite(norm.eps) && norm.eps >= 0, name, "eps is {}", norm.eps);
+    this->norm(name, norm.weight, norm.eps);
     return append(std::move(name), std::move(norm), {x}, shape, DType::F32);
 }
 
 NodeId GraphBuilder::qk_norm(std::string name, NodeId x, op::QkNorm norm) {
     const auto& in = rows(name, "x", x);
     heads(name, in, norm.n_head, norm.head_dim);
-    require(!norm.weight.empty(), name, "its weight has no name");
-    require(std::isfinite(norm.eps) && norm.eps >= 0, name, "eps is {}", norm.eps);
+    this->norm(name, norm.weight, norm.eps);
     return append(std::move(name), std::move(norm), {x}, in.shape, DType::F32);
 }
 
@@ -187,12 +197,7 @@ NodeId GraphBuilder::gather_rows(std::string name, NodeId x, NodeId ids) {
 NodeId GraphBuilder::rope(std::string name, NodeId x, NodeId positions, op::Rope rope) {
     const auto& in = rows(name, "x", x);
     heads(name, in, rope.n_head, rope.head_dim);
-    require(rope.head_dim % 2 == 0, name, "head_dim {} is odd, but RoPE turns pairs",
-            rope.head_dim);
-    require(std::isfinite(rope.freq_base) && rope.freq_base > 0, name, "freq_base is {}",
-            rope.freq_base);
-    require(std::isfinite(rope.freq_scale) && rope.freq_scale > 0, name, "freq_scale is {}",
-            rope.freq_scale);
+    rotation(name, rope.head_dim, rope.freq_base, rope.freq_scale);
     indices(name, "positions", positions, in.shape[1]);
     return append(std::move(name), rope, {x, positions}, in.shape, DType::F32);
 }
@@ -218,13 +223,13 @@ NodeId GraphBuilder::kv_load(std::string name, NodeId store, op::KvLoad load) {
             graph_.nodes.size());
     if (error_) return 0;
     const auto& found = graph_.nodes[store];
-    const auto* stored = std::get_if<op::KvStore>(&found.op);
-    require(stored != nullptr, name, "its source '{}' is {}, not KvStore", found.name,
-            op_name(found.op));
-    require(stored != nullptr && stored->layer == load.layer && stored->layout == load.layout &&
-                stored->n_ctx == load.n_ctx,
-            name, "its layer, layout or n_ctx differs from that of '{}'", found.name);
-    return append(std::move(name), load, {store}, found.shape, DType::F32);
+    const auto stored = op_kv_use(found.op);
+    require(stored && stored->stores, name, "its source '{}' is {}, not KvStore or a fused QKV",
+            found.name, op_name(found.op));
+    require(stored && stored->same_regions(*op_kv_use(load)), name,
+            "its layer, layout or n_ctx differs from that of '{}'", found.name);
+    const auto shape = Shape{load.layout.width, load.n_ctx, 1, 1};
+    return append(std::move(name), load, {store}, shape, DType::F32);
 }
 
 NodeId GraphBuilder::attention(std::string name, NodeId q, NodeId kv, NodeId positions,
@@ -242,9 +247,8 @@ NodeId GraphBuilder::attention(std::string name, NodeId q, NodeId kv, NodeId pos
     const auto& region = graph_.nodes[kv];
     const auto* load = std::get_if<op::KvLoad>(&region.op);
     require(load != nullptr, name, "kv is '{}', a {}, not KvLoad", region.name, op_name(region.op));
-    require(load != nullptr && load->layer == attention.layer && load->layout == attention.layout &&
-                load->n_ctx == attention.n_ctx,
-            name, "its layer, layout or n_ctx differs from that of '{}'", region.name);
+    require(load != nullptr && op_kv_use(*load)->same_regions(*op_kv_use(attention)), name,
+            "its layer, layout or n_ctx differs from that of '{}'", region.name);
     const size_t n_tokens = query.shape[1];
     indices(name, "positions", positions, n_tokens);
     const auto& list = source(name, "window", window, DType::I32);

@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -31,9 +32,18 @@ class GraphBuilder {
     NodeId gather_rows(std::string name, NodeId x, NodeId ids);
     NodeId rope(std::string name, NodeId x, NodeId positions, op::Rope rope);
     NodeId kv_store(std::string name, NodeId k, NodeId v, NodeId cells, op::KvStore store);
+    // `store`: a KvStore or a fused projection of the same layer, layout and n_ctx.
     NodeId kv_load(std::string name, NodeId store, op::KvLoad load);
     NodeId attention(std::string name, NodeId q, NodeId kv, NodeId positions, NodeId window,
                      op::Attention attention);
+    // Decode forms: x holds one token, and the weights are one by one or one for all. The output
+    // of the first two is q | k | v, for views, and a source of kv_load; that of the third has
+    // silu(gate) * up in its first half.
+    NodeId fused_qkv(std::string name, NodeId x, NodeId positions, NodeId cells,
+                     op::FusedQkv fused);
+    NodeId fused_qkv_norm(std::string name, NodeId x, NodeId positions, NodeId cells,
+                          op::FusedQkvNorm fused);
+    NodeId fused_ffn(std::string name, NodeId x, op::FusedFfn fused);
     // `offset` in elements; `shape` must lie inside the source.
     NodeId view(std::string name, NodeId x, size_t offset, Shape shape);
 
@@ -63,6 +73,15 @@ class GraphBuilder {
     void indices(std::string_view node, std::string_view role, NodeId id, size_t count);
     void weight_matrix(std::string_view node, std::string_view weight, DType dtype, size_t in_dim,
                        size_t out_dim);
+    // What both fused projections have in common; gives back the output's shape.
+    Shape qkv_projection(std::string_view node, NodeId x, NodeId positions, NodeId cells,
+                         const op::QkvProjection& qkv);
+    const Node& one_token(std::string_view node, NodeId x, size_t in_dim);
+    // One weight of all the rows, or one for each entry of `out_dims`.
+    void weight_matrices(std::string_view node, const std::vector<std::string>& weights,
+                         DType dtype, size_t in_dim, std::span<const size_t> out_dims);
+    void rotation(std::string_view node, size_t head_dim, float freq_base, float freq_scale);
+    void norm(std::string_view node, std::string_view weight, float eps);
     void heads(std::string_view node, const Node& x, size_t n_head, size_t head_dim);
     void kv_region(std::string_view node, const KvLayout& layout, size_t n_ctx);
     NodeId same_shape(std::string name, Op op, NodeId a, NodeId b);

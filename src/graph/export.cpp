@@ -27,8 +27,11 @@ Json detail_of(const op::QkNorm& op) {
 }
 Json detail_of(const op::MatMul& op) { return {{"in_dim", op.in_dim}, {"out_dim", op.out_dim}}; }
 Json detail_of(const op::Embed& op) { return {{"width", op.width}, {"vocab", op.vocab}}; }
+std::string_view name(op::RopeStyle style) {
+    return style == op::RopeStyle::Interleaved ? "interleaved" : "non_interleaved";
+}
 Json detail_of(const op::Rope& op) {
-    return {{"style", op.style == op::RopeStyle::Interleaved ? "interleaved" : "non_interleaved"},
+    return {{"style", name(op.style)},
             {"freq_base", number(op.freq_base)},
             {"freq_scale", number(op.freq_scale)},
             {"n_head", op.n_head},
@@ -45,6 +48,25 @@ Json detail_of(const op::Attention& op) {
             {"n_head_kv", op.n_head_kv}, {"head_dim", op.head_dim},
             {"scale", number(op.scale)}, {"explicit_span", op.explicit_span}};
 }
+Json detail_of(const op::QkvProjection& op) {
+    return {{"layer", op.layer},
+            {"in_dim", op.in_dim},
+            {"n_head", op.n_head},
+            {"n_head_kv", op.n_head_kv},
+            {"head_dim", op.head_dim},
+            {"style", name(op.style)},
+            {"freq_base", number(op.freq_base)},
+            {"freq_scale", number(op.freq_scale)},
+            {"format", name(op.layout.format)},
+            {"n_ctx", op.n_ctx}};
+}
+Json detail_of(const op::FusedQkv& op) { return detail_of(op.qkv); }
+Json detail_of(const op::FusedQkvNorm& op) {
+    auto json = detail_of(op.qkv);
+    json["eps"] = number(op.eps);
+    return json;
+}
+Json detail_of(const op::FusedFfn& op) { return {{"in_dim", op.in_dim}, {"width", op.width}}; }
 Json detail_of(const op::View& op) { return {{"offset", op.offset}}; }
 Json detail_of(const auto&) { return Json::object(); }
 
@@ -52,20 +74,25 @@ Json detail(const Op& op) {
     return std::visit([](const auto& alternative) { return detail_of(alternative); }, op);
 }
 
-// The type of an op's weight matrix; norms and biases are f32.
-DType matrix_type(const Op& op) {
-    if (const auto* matmul = std::get_if<op::MatMul>(&op)) return matmul->dtype;
-    if (const auto* embed = std::get_if<op::Embed>(&op)) return embed->dtype;
-    return DType::F32;
+// How many of an op's weights come before its biases or norms, and what those are called.
+size_t n_matrices(const Op& op) {
+    if (const auto* fused = std::get_if<op::FusedQkv>(&op)) return fused->qkv.weights.size();
+    if (const auto* fused = std::get_if<op::FusedQkvNorm>(&op)) return fused->qkv.weights.size();
+    if (const auto* fused = std::get_if<op::FusedFfn>(&op)) return fused->weights.size();
+    return 1;
+}
+std::string_view further_role(const Op& op) {
+    return std::holds_alternative<op::FusedQkvNorm>(op) ? "norm" : "bias";
 }
 
 Json weights(const Op& op) {
     auto list = Json::array();
     for (const auto weight : op_weights(op)) {
-        const bool is_bias = !list.empty();
+        const bool first = list.size() < n_matrices(op);  // norms and biases are f32
+        const auto dtype = first ? op_matrix_dtype(op).value_or(DType::F32) : DType::F32;
         list.push_back({{"name", weight},
-                        {"role", is_bias ? "bias" : "weight"},
-                        {"dtype", name(is_bias ? DType::F32 : matrix_type(op))}});
+                        {"role", first ? "weight" : further_role(op)},
+                        {"dtype", name(dtype)}});
     }
     return list;
 }

@@ -7,7 +7,8 @@ std::vector<bool> live_nodes(const Graph& graph) {
     for (const NodeId id : graph.inputs) live[id] = true;
     for (const NodeId id : graph.outputs) live[id] = true;
     for (size_t i = graph.nodes.size(); i-- > 0;) {
-        if (std::holds_alternative<op::KvStore>(graph.nodes[i].op)) live[i] = true;
+        const auto kv = op_kv_use(graph.nodes[i].op);
+        if (kv && kv->stores) live[i] = true;
         if (!live[i]) continue;
         for (const NodeId src : graph.nodes[i].src) live[src] = true;
     }

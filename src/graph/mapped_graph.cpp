@@ -88,6 +88,8 @@ class Mapper {
         mapped_.memory.resize(graph_.nodes.size());
         for (const auto& node : graph_.nodes) {
             const auto& memory = plan.nodes[node.id];
+            if (memory.home == Home::None) continue;
+            const auto regions = MINFER_TRY(ensure_kv(node));
             switch (memory.home) {
                 case Home::None:
                     break;
@@ -97,22 +99,21 @@ class Mapper {
                                                      .offset = memory.offset,
                                                      .bytes = memory.bytes};
                     break;
-                case Home::KvRegion: {
-                    const auto pair = MINFER_TRY(ensure_kv(node));
-                    mapped_.memory[node.id] = pair.k;
+                case Home::KvRegion:
+                    mapped_.memory[node.id] = regions->k;
                     break;
-                }
             }
         }
         return {};
     }
 
-    Result<KvPair> ensure_kv(const Node& node) {
+    // The regions the node touches, made when nobody touched them before.
+    Result<std::optional<KvPair>> ensure_kv(const Node& node) {
+        const auto kv = op_kv_use(node.op);
+        if (!kv) return std::nullopt;
         auto* const backend = MINFER_TRY(backend_of(node, backends_));
-        if (const auto* store = std::get_if<op::KvStore>(&node.op))
-            return kv_.ensure(store->layer, *backend, store->layout, store->n_ctx);
-        const auto& load = std::get<op::KvLoad>(node.op);
-        return kv_.ensure(load.layer, *backend, load.layout, load.n_ctx);
+        const auto pair = MINFER_TRY(kv_.ensure(kv->layer, *backend, kv->layout, kv->n_ctx));
+        return pair;
     }
 
     Result<> add_stage(const Split& split) {
@@ -158,10 +159,8 @@ class Mapper {
     }
 
     std::optional<KvPair> regions_of(const Node& node) const {
-        if (const auto* store = std::get_if<op::KvStore>(&node.op)) return kv_.find(store->layer);
-        if (const auto* attention = std::get_if<op::Attention>(&node.op))
-            return kv_.find(attention->layer);
-        return std::nullopt;
+        const auto kv = op_kv_use(node.op);
+        return kv ? kv_.find(kv->layer) : std::nullopt;
     }
 
     MappedGraph& mapped_;

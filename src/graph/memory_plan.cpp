@@ -51,8 +51,8 @@ class Planner {
   private:
     static constexpr size_t kForever = SIZE_MAX;
 
-    // The index of the last node that reads a value or a view of it; a dead end is not possible
-    // among live nodes except for KV stores, whose memory is not planned here.
+    // The index of the last node that reads a value or a view of it; 0 for a value that nobody
+    // reads, whose memory is free again after its own node. Only what stores cells can be that.
     void find_life_ends() {
         for (size_t i = graph_.nodes.size(); i-- > 0;) {
             const auto& node = graph_.nodes[i];

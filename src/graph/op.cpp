@@ -21,6 +21,10 @@ std::vector<std::string_view> views(const std::vector<std::string>& names) {
     return {names.begin(), names.end()};
 }
 
+KvUse kv_use(const auto& op, bool stores) {
+    return {.layer = op.layer, .layout = op.layout, .n_ctx = op.n_ctx, .stores = stores};
+}
+
 }  // namespace
 
 std::string_view name(KvFormat format) {
@@ -74,6 +78,24 @@ std::vector<std::string_view> op_weights(const Op& op) {
     }
     if (const auto* fused = std::get_if<op::FusedFfn>(&op)) return views(fused->weights);
     return {};
+}
+
+std::optional<DType> op_matrix_dtype(const Op& op) {
+    if (const auto* matmul = std::get_if<op::MatMul>(&op)) return matmul->dtype;
+    if (const auto* embed = std::get_if<op::Embed>(&op)) return embed->dtype;
+    if (const auto* fused = std::get_if<op::FusedQkv>(&op)) return fused->qkv.dtype;
+    if (const auto* fused = std::get_if<op::FusedQkvNorm>(&op)) return fused->qkv.dtype;
+    if (const auto* fused = std::get_if<op::FusedFfn>(&op)) return fused->dtype;
+    return std::nullopt;
+}
+
+std::optional<KvUse> op_kv_use(const Op& op) {
+    if (const auto* store = std::get_if<op::KvStore>(&op)) return kv_use(*store, true);
+    if (const auto* load = std::get_if<op::KvLoad>(&op)) return kv_use(*load, false);
+    if (const auto* attention = std::get_if<op::Attention>(&op)) return kv_use(*attention, false);
+    if (const auto* fused = std::get_if<op::FusedQkv>(&op)) return kv_use(fused->qkv, true);
+    if (const auto* fused = std::get_if<op::FusedQkvNorm>(&op)) return kv_use(fused->qkv, true);
+    return std::nullopt;
 }
 
 std::vector<float> rope_inv_freq(const op::Rope& rope) {

@@ -7,6 +7,7 @@
 // f32.
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -172,6 +173,23 @@ std::string_view op_name(const Op& op);
 // The weight names an op refers to, in the order of Call::weights; an absent bias is left out. Of
 // the fused ops: the matrices, then the biases or norms.
 std::vector<std::string_view> op_weights(const Op& op);
+
+// The dtype of the op's weight matrices; none for an op without one.
+std::optional<DType> op_matrix_dtype(const Op& op);
+
+// The KV regions an op touches; none for an op that touches none.
+struct KvUse {
+    uint32_t layer = 0;
+    KvLayout layout;
+    size_t n_ctx = 0;
+    bool stores = false;  // writes cells: its result matters whoever reads its output
+    bool operator==(const KvUse&) const = default;
+
+    bool same_regions(const KvUse& other) const {
+        return layer == other.layer && layout == other.layout && n_ctx == other.n_ctx;
+    }
+};
+std::optional<KvUse> op_kv_use(const Op& op);
 
 // Window inputs, told apart by their length alone.
 constexpr size_t kKvMapMaxSpans = 4;

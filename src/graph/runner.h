@@ -49,7 +49,8 @@ class GraphRunner {
     Result<> write_input(std::string_view name, std::span<const std::byte> bytes);
 
     // Runs the current graph. A read input that was not filled since the graph became current is
-    // BadInput; backend errors pass through, and then no output can be read.
+    // BadInput; backend errors pass through, and then no output can be read and no work
+    // is pending on the backend that failed.
     Result<> execute();
 
     // Copies output `index` of the current graph.

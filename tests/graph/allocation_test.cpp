@@ -64,5 +64,10 @@ TEST(Allocation, ADecodedTokenThatCrossesBackendsAllocatesNothing) {
     expect_no_allocation_per_token({.gpu = true, .gpu_layers = 2}, true);
 }
 
+TEST(Allocation, AFusedDecodedTokenAllocatesNothing) {
+    expect_no_allocation_per_token(
+        {.gpu = true, .gpu_layers = 2, .fuse_qkv = true, .fuse_ffn = true}, true);
+}
+
 }  // namespace
 }  // namespace minfer

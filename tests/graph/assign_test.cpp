@@ -82,6 +82,27 @@ TEST_F(Assign, TheNodesOfOneCacheStayTogether) {
         EXPECT_EQ(home(toy({.gpu = true, .gpu_layers = 2}), node), kCuda) << node;
 }
 
+TEST_F(Assign, AFusedProjectionIsPlacedWithItsCacheByWeightTypeAndFormat) {
+    const auto params = GraphParams{.gpu = true, .gpu_layers = 2, .fuse_qkv = true};
+    const auto together = {"blk.0.qkv", "blk.0.q_view", "blk.0.load", "blk.0.attn"};
+    for (const char* node : together) EXPECT_EQ(home(toy(params), node), kMetal) << node;
+    metal.refused_ops = {"Attention"};
+    for (const char* node : together) EXPECT_EQ(home(toy(params), node), kCuda) << node;
+    metal.refused_ops = {};
+    metal.weight_types = {DType::F16};
+    for (const char* node : together) EXPECT_EQ(home(toy(params), node), kCuda) << node;
+    metal.weight_types = {DType::F32};
+    metal.kv_formats = {KvFormat::F16};
+    for (const char* node : together) EXPECT_EQ(home(toy(params), node), kCuda) << node;
+}
+
+TEST_F(Assign, AFusedFeedForwardIsPlacedByItsWeightType) {
+    const auto params = GraphParams{.gpu = true, .gpu_layers = 2, .fuse_ffn = true};
+    EXPECT_EQ(home(toy(params), "blk.0.ffn"), kMetal);
+    metal.weight_types = {DType::F16};
+    EXPECT_EQ(home(toy(params), "blk.0.ffn"), kCuda);
+}
+
 TEST_F(Assign, AnInputGoesWhereItsConsumersAreWhenTheyAgree) {
     const auto graph = toy({.n_tokens = 3, .gpu = true, .gpu_layers = 1});
     EXPECT_EQ(home(graph, "token_ids"), kCpu);  // read by the embedding only

@@ -135,7 +135,7 @@ TEST(GraphBuilder, RefusesEveryBrokenRuleByNameAndShape) {
              layout.row_bytes = 7;
              s.b.kv_store("x", s.k, s.k, s.cells, {.layout = layout, .n_ctx = 16});
          }},
-        {"its source 'k' is MatMul, not KvStore",
+        {"its source 'k' is MatMul, not KvStore or a fused QKV",
          [](Block& s) { s.b.kv_load("x", s.k, {.layer = 3, .layout = s.layout, .n_ctx = 16}); }},
         {"its layer, layout or n_ctx differs from that of 'store'",
          [](Block& s) {
@@ -170,6 +170,130 @@ TEST(GraphBuilder, RefusesEveryBrokenRuleByNameAndShape) {
     for (const auto& violation : violations) {
         Block s;
         s.b.output(s.n);
+        violation.commit(s);
+        const auto graph = s.b.finish();
+        ASSERT_FALSE(graph) << violation.says;
+        EXPECT_EQ(graph.error().fault, Fault::BadInput);
+        EXPECT_THAT(graph.error().what, HasSubstr(violation.says));
+    }
+}
+
+// One token, and a fused projection of it that is right until a test breaks it.
+struct Decode {
+    GraphBuilder b;
+    NodeId x = b.input("x", DType::F32, {8, 1, 1, 1});
+    NodeId two = b.input("two", DType::F32, {8, 2, 1, 1});
+    NodeId index = b.input("index", DType::I32, {1, 1, 1, 1});
+    NodeId window = b.input("window", DType::I32, {2, 1, 1, 1});
+    op::QkvProjection qkv = {.layer = 1,
+                             .weights = {"q", "k", "v"},
+                             .in_dim = 8,
+                             .n_head = 4,
+                             .n_head_kv = 2,
+                             .head_dim = 4,
+                             .layout = kv_layout(KvFormat::F16, 8),
+                             .n_ctx = 16};
+    op::FusedFfn ffn = {.weights = {"gate", "up"}, .in_dim = 8, .width = 24};
+
+    NodeId bias(NodeId of) { return b.fused_qkv("f", of, index, index, {qkv, {"a", "b", "c"}}); }
+    NodeId norm(float eps = 1e-6f, std::string k_norm = "m") {
+        return b.fused_qkv_norm("f", x, index, index, {qkv, eps, "n", std::move(k_norm)});
+    }
+};
+
+TEST(GraphBuilder, FusedProjectionsHoldQThenKThenVAndAreLoaded) {
+    for (const bool with_norm : {false, true})
+        for (const auto& weights : {std::vector<std::string>{"q", "k", "v"}, {"qkv"}}) {
+            Decode s;
+            s.qkv.weights = weights;
+            const auto fused = with_norm ? s.norm() : s.bias(s.x);
+            const auto load = s.b.kv_load(
+                "load", fused, {.layer = 1, .layout = s.qkv.layout, .n_ctx = s.qkv.n_ctx});
+            const auto q = s.b.view("q", fused, 0, {16, 1, 1, 1});
+            s.b.output(s.b.attention("a", q, load, s.index, s.window,
+                                     {.layer = 1,
+                                      .n_head = 4,
+                                      .n_head_kv = 2,
+                                      .head_dim = 4,
+                                      .layout = s.qkv.layout,
+                                      .n_ctx = s.qkv.n_ctx}));
+            const auto graph = s.b.finish();
+            ASSERT_TRUE(graph) << graph.error().what;
+            EXPECT_EQ(graph->node(fused).shape, (Shape{16 + 2 * 8, 1, 1, 1}));
+            EXPECT_EQ(graph->node(fused).src, (std::vector{s.x, s.index, s.index}));
+            EXPECT_EQ(graph->node(load).shape, (Shape{8, 16, 1, 1}));
+        }
+}
+
+TEST(GraphBuilder, AFusedFeedForwardHoldsTwoHalves) {
+    for (const auto& weights : {std::vector<std::string>{"gate", "up"}, {"gate_up"}}) {
+        Decode s;
+        s.ffn.weights = weights;
+        const auto f = s.b.fused_ffn("f", s.x, s.ffn);
+        s.b.output(f);
+        const auto graph = s.b.finish();
+        ASSERT_TRUE(graph) << graph.error().what;
+        EXPECT_EQ(graph->node(f).shape, (Shape{48, 1, 1, 1}));
+    }
+}
+
+TEST(GraphBuilder, RefusesFusedNodesThatBreakARule) {
+    struct Broken {
+        const char* says;
+        std::function<void(Decode&)> commit;
+    };
+    const auto violations = std::vector<Broken>{
+        {"graph node 'f': x is 'two' [8, 2], but a fused decode node takes 1 token, not 2",
+         [](Decode& s) { s.bias(s.two); }},
+        {"'f': x is 'two' [8, 2], but a fused decode node takes 1 token, not 2",
+         [](Decode& s) { s.b.fused_ffn("f", s.two, s.ffn); }},
+        {"x is 'x' [8], but its weights take rows of 9",
+         [](Decode& s) { s.qkv.in_dim = 9, s.bias(s.x); }},
+        {"x is 'x' [8], but its weights take rows of 9",
+         [](Decode& s) { s.ffn.in_dim = 9, s.b.fused_ffn("f", s.x, s.ffn); }},
+        {"2 weights, 1 or 3 are allowed",
+         [](Decode& s) { s.qkv.weights = {"q", "k"}, s.bias(s.x); }},
+        {"0 weights, 1 or 2 are allowed",
+         [](Decode& s) { s.ffn.weights = {}, s.b.fused_ffn("f", s.x, s.ffn); }},
+        {"its weight has no name", [](Decode& s) { s.qkv.weights = {"q", "", "v"}, s.bias(s.x); }},
+        {"not a multiple of the 32 in a block of Q4_0",
+         [](Decode& s) { s.qkv.dtype = DType::Q4_0, s.bias(s.x); }},
+        {"weight 'gate' is 8 by 0",
+         [](Decode& s) { s.ffn.width = 0, s.b.fused_ffn("f", s.x, s.ffn); }},
+        {"a width of 9223372036854775808",
+         [](Decode& s) {
+             s.ffn.weights = {"gate_up"};
+             s.ffn.width = size_t{1} << 63, s.b.fused_ffn("f", s.x, s.ffn);
+         }},
+        {"4 query and 0 KV heads of 4", [](Decode& s) { s.qkv.n_head_kv = 0, s.norm(); }},
+        {"n_head 4 is not a multiple of n_head_kv 3",
+         [](Decode& s) { s.qkv.n_head_kv = 3, s.norm(); }},
+        {"head_dim 5 is odd", [](Decode& s) { s.qkv.head_dim = 5, s.norm(); }},
+        {"freq_base is 0", [](Decode& s) { s.qkv.freq_base = 0, s.norm(); }},
+        {"cells of 16 elements, but 2 KV heads of 4",
+         [](Decode& s) { s.qkv.layout = kv_layout(KvFormat::F32, 16), s.norm(); }},
+        {"a KV region of 0 cells", [](Decode& s) { s.qkv.n_ctx = 0, s.norm(); }},
+        {"positions is 'window' [2], not 1 integers",
+         [](Decode& s) { s.b.fused_qkv("f", s.x, s.window, s.index, {s.qkv, {"a", "b", "c"}}); }},
+        {"cells is 'window' [2], not 1 integers",
+         [](Decode& s) { s.b.fused_qkv("f", s.x, s.index, s.window, {s.qkv, {"a", "b", "c"}}); }},
+        {"a bias has no name",
+         [](Decode& s) { s.b.fused_qkv("f", s.x, s.index, s.index, {s.qkv, {"a", "", "c"}}); }},
+        {"its weight has no name", [](Decode& s) { s.norm(1e-6f, ""); }},
+        {"eps is -1", [](Decode& s) { s.norm(-1); }},
+        {"its layer, layout or n_ctx differs from that of 'f'",
+         [](Decode& s) {
+             s.b.kv_load("l", s.bias(s.x), {.layer = 2, .layout = s.qkv.layout, .n_ctx = 16});
+         }},
+        {"its source 'f' is FusedFfn, not KvStore or a fused QKV",
+         [](Decode& s) {
+             s.b.kv_load("l", s.b.fused_ffn("f", s.x, s.ffn),
+                         {.layer = 1, .layout = s.qkv.layout, .n_ctx = 16});
+         }},
+    };
+    for (const auto& violation : violations) {
+        Decode s;
+        s.b.output(s.b.silu("y", s.x));
         violation.commit(s);
         const auto graph = s.b.finish();
         ASSERT_FALSE(graph) << violation.says;

@@ -62,6 +62,52 @@ TEST(Export, IsTakenAfterFusion) {
     EXPECT_EQ(swiglu, ToyModel::kLayers);
 }
 
+TEST(Export, DescribesFusedNodesAndTheRolesOfTheirWeights) {
+    GraphBuilder b;
+    const auto x = b.input("x", DType::F32, {64, 1, 1, 1});
+    const auto index = b.input("index", DType::I32, {1, 1, 1, 1});
+    const auto qkv = op::QkvProjection{.layer = 2,
+                                       .weights = {"q", "k", "v"},
+                                       .dtype = DType::Q8_0,
+                                       .in_dim = 64,
+                                       .n_head = 4,
+                                       .n_head_kv = 2,
+                                       .head_dim = 8,
+                                       .layout = kv_layout(KvFormat::F16, 16),
+                                       .n_ctx = 32};
+    auto one = qkv;
+    one.weights = {"all"};
+    b.output(b.fused_qkv("bias", x, index, index, {qkv, {"qb", "kb", "vb"}}));
+    b.output(b.fused_qkv_norm("norm", x, index, index, {one, 1e-6f, "qn", "kn"}));
+    b.output(b.fused_ffn(
+        "ffn", x, {.weights = {"gate", "up"}, .dtype = DType::Q4_0, .in_dim = 64, .width = 96}));
+    const auto json = Json::parse(to_json(*b.finish(), {}));
+    const auto weights = [](std::vector<std::array<const char*, 3>> rows) {
+        auto list = Json::array();
+        for (const auto& [name, role, dtype] : rows)
+            list.push_back({{"name", name}, {"role", role}, {"dtype", dtype}});
+        return list;
+    };
+    const auto& bias = json["nodes"][2];
+    EXPECT_EQ(bias["op"], "FusedQkv");
+    EXPECT_EQ(bias["detail"], Json::parse(R"({"layer": 2, "in_dim": 64, "n_head": 4,
+        "n_head_kv": 2, "head_dim": 8, "style": "non_interleaved", "freq_base": 10000.0,
+        "freq_scale": 1.0, "format": "f16", "n_ctx": 32})"));
+    EXPECT_EQ(bias["weights"], weights({{"q", "weight", "Q8_0"},
+                                        {"k", "weight", "Q8_0"},
+                                        {"v", "weight", "Q8_0"},
+                                        {"qb", "bias", "F32"},
+                                        {"kb", "bias", "F32"},
+                                        {"vb", "bias", "F32"}}));
+    const auto& norm = json["nodes"][3];
+    EXPECT_EQ(norm["detail"]["eps"], 1e-6);
+    EXPECT_EQ(norm["weights"],
+              weights({{"all", "weight", "Q8_0"}, {"qn", "norm", "F32"}, {"kn", "norm", "F32"}}));
+    const auto& ffn = json["nodes"][4];
+    EXPECT_EQ(ffn["detail"], (Json{{"in_dim", 64}, {"width", 96}}));
+    EXPECT_EQ(ffn["weights"], weights({{"gate", "weight", "Q4_0"}, {"up", "weight", "Q4_0"}}));
+}
+
 TEST(Export, DotShowsBackendsEdgesAndBorders) {
     const auto graph = lowered();
     const auto dot = to_dot(graph, {.model = "toy \"x\"", .kind = "prefill"});

@@ -7,6 +7,7 @@
 
 #include "graph/builder.h"
 #include "support/memory_plan_checker.h"
+#include "support/toy_model.h"
 
 namespace minfer {
 namespace {
@@ -262,6 +263,26 @@ TEST_F(MemoryPlanTest, StoresAndLoadsLiveInTheKvRegion) {
     const auto made = plan();
     EXPECT_EQ(made.nodes[store].home, Home::KvRegion);
     EXPECT_EQ(made.slots.size(), 3u);
+}
+
+TEST(MemoryPlan, FusedDecodeGraphsAreSafe) {
+    for (const bool qkv : {false, true})
+        for (const bool ffn : {false, true}) {
+            auto graph = *ToyModel::build({.fuse_qkv = qkv, .fuse_ffn = ffn});
+            for (auto& node : graph.nodes) node.backend = BackendId::Metal;
+            const auto made = plan_memory(graph);
+            ASSERT_TRUE(made) << made.error().what;
+            EXPECT_EQ(MemoryPlanChecker(graph, *made).violation(), std::nullopt);
+            if (qkv) {
+                // The query is a window of the projection; the load is the cache.
+                const auto& projection = made->nodes[graph.find("blk.0.qkv")->id];
+                const auto& q = made->nodes[graph.find("blk.0.q_view")->id];
+                EXPECT_EQ(projection.bytes, (ToyModel::kQ + 2 * ToyModel::kKv) * sizeof(float));
+                EXPECT_EQ(q.slot, projection.slot);
+                EXPECT_EQ(q.bytes, ToyModel::kQ * sizeof(float));
+                EXPECT_EQ(made->nodes[graph.find("blk.0.load")->id].home, Home::KvRegion);
+            }
+        }
 }
 
 TEST_F(MemoryPlanTest, RefusesAViewOnAnotherBackendThanItsSource) {

@@ -47,6 +47,31 @@ TEST(Op, WeightsComeInCallOrderWithoutAnAbsentBias) {
     EXPECT_EQ(op_weights(op::FusedFfn{.weights = {"gate", "up"}}), (Names{"gate", "up"}));
 }
 
+TEST(Op, TellsTheTypeOfItsMatrices) {
+    EXPECT_EQ(op_matrix_dtype(op::MatMul{.dtype = DType::Q4_K}), DType::Q4_K);
+    EXPECT_EQ(op_matrix_dtype(op::Embed{.dtype = DType::F16}), DType::F16);
+    EXPECT_EQ(op_matrix_dtype(op::FusedQkv{.qkv = {.dtype = DType::Q8_0}}), DType::Q8_0);
+    EXPECT_EQ(op_matrix_dtype(op::FusedQkvNorm{.qkv = {.dtype = DType::Q5_0}}), DType::Q5_0);
+    EXPECT_EQ(op_matrix_dtype(op::FusedFfn{.dtype = DType::Q6_K}), DType::Q6_K);
+    EXPECT_EQ(op_matrix_dtype(op::RmsNorm{}), std::nullopt);
+}
+
+TEST(Op, TellsWhichRegionsItTouchesAndWhetherItStores) {
+    const auto layout = kv_layout(KvFormat::F16, 64);
+    const auto reads = KvUse{.layer = 3, .layout = layout, .n_ctx = 8};
+    auto writes = reads;
+    writes.stores = true;
+    EXPECT_EQ(op_kv_use(op::KvStore{.layer = 3, .layout = layout, .n_ctx = 8}), writes);
+    EXPECT_EQ(op_kv_use(op::KvLoad{.layer = 3, .layout = layout, .n_ctx = 8}), reads);
+    EXPECT_EQ(op_kv_use(op::Attention{.layer = 3, .layout = layout, .n_ctx = 8}), reads);
+    const auto qkv = op::QkvProjection{.layer = 3, .layout = layout, .n_ctx = 8};
+    EXPECT_EQ(op_kv_use(op::FusedQkv{.qkv = qkv}), writes);
+    EXPECT_EQ(op_kv_use(op::FusedQkvNorm{.qkv = qkv}), writes);
+    EXPECT_EQ(op_kv_use(op::FusedFfn{}), std::nullopt);
+    EXPECT_TRUE(reads.same_regions(writes));
+    EXPECT_FALSE(reads.same_regions({.layer = 3, .layout = layout, .n_ctx = 9}));
+}
+
 TEST(Op, KvRowsHaveTheDocumentedByteLengths) {
     EXPECT_EQ(kv_layout(KvFormat::F32, 96).row_bytes, 384u);
     EXPECT_EQ(kv_layout(KvFormat::F16, 96).row_bytes, 192u);

@@ -199,7 +199,7 @@ Result<Graph> one_silu(const GraphParams& params) {
 
 TEST(GraphRunner, EveryParamIsPartOfTheIdentity) {
     const auto base = GraphParams{};
-    auto others = std::vector<GraphParams>(9, base);
+    auto others = std::vector<GraphParams>(12, base);
     others[0].n_tokens = 2;
     others[1].n_out = 2;
     others[2].n_ctx = 8;
@@ -209,6 +209,9 @@ TEST(GraphRunner, EveryParamIsPartOfTheIdentity) {
     others[6].kv_map = true;
     others[7].kv_format = KvFormat::F16;
     others[8].weights_version = 2;
+    others[9].fuse_qkv = true;
+    others[10].fuse_ffn = true;
+    others[11].concat_weights = true;
     for (const auto& other : others) {
         Toy toy(one_silu);
         ASSERT_TRUE(toy.runner.bind(base));
@@ -325,6 +328,83 @@ TEST(GraphRunner, AFailedNodeEndsTheStepAndLeavesNoOutput) {
     EXPECT_FALSE(toy.runner.read_output(0, logits));
     toy.cpu.fail_node = "";
     EXPECT_TRUE(toy.step({}, {2}, 1));
+}
+
+TEST(GraphRunner, AFailedNodeLeavesNothingPendingOnItsBackend) {
+    Toy toy;
+    const auto params = GraphParams{.gpu = true, .gpu_layers = 2};
+    const auto want = toy.step(params, {1}, 0);
+    ASSERT_TRUE(want);
+    toy.gpu.fail_node = "blk.1.o";
+    const auto before = toy.gpu.synchronized;
+    ASSERT_FALSE(toy.step(params, {1}, 0));
+    EXPECT_EQ(toy.gpu.synchronized, before + 1);
+    toy.gpu.fail_node = "";
+    EXPECT_EQ(*toy.step(params, {1}, 0), *want);
+}
+
+TEST(GraphRunner, FusedDecodeEqualsTheChainBitwise) {
+    struct Case {
+        bool qkv, ffn, concat;
+        size_t nodes;  // of one decode step
+    };
+    // The chain: embedding, per block norm, q, k, v, two rotations, store, attention, o, add,
+    // norm, gate, up, SwiGLU, down, add; norm and head.
+    constexpr size_t kChain = 1 + 2 * 16 + 2;
+    for (const auto& c : {Case{true, false, false, kChain - 2 * 5},
+                          {true, false, true, kChain - 10},
+                          {false, true, false, kChain - 2 * 2},
+                          {true, true, true, kChain - 14}}) {
+        Toy chain, fused;
+        auto params = GraphParams{.gpu = true, .gpu_layers = 2};
+        ASSERT_TRUE(chain.step(params, kPrompt, 0));
+        ASSERT_TRUE(fused.step(params, kPrompt, 0));
+        params.fuse_qkv = c.qkv;
+        params.fuse_ffn = c.ffn;
+        params.concat_weights = c.concat;
+        for (int32_t position = 5; position < 8; ++position) {
+            const auto want = chain.step({.gpu = true, .gpu_layers = 2}, {position}, position);
+            const auto before = fused.runner.counters().nodes_run;
+            const auto got = fused.step(params, {position}, position);
+            ASSERT_TRUE(want && got) << got.error().what;
+            EXPECT_EQ(*got, *want);
+            EXPECT_EQ(fused.runner.counters().nodes_run - before, c.nodes);
+        }
+        EXPECT_EQ(fused.runner.counters().boundary_copies, 0u);
+    }
+}
+
+TEST(GraphRunner, AFusedProjectionStoresThoughNobodyAttends) {
+    Toy toy([](const GraphParams& p) -> Result<Graph> {
+        GraphBuilder b;
+        const auto x = b.input("x", DType::F32, {ToyModel::kWidth, 1, 1, 1});
+        const auto index = b.input("index", DType::I32, {1, 1, 1, 1});
+        const auto layout = kv_layout(KvFormat::F32, ToyModel::kKv);
+        b.set_layer(0);
+        b.fused_qkv("qkv", x, index, index,
+                    {.qkv = {.weights = {"blk.0.qkv"},
+                             .in_dim = ToyModel::kWidth,
+                             .n_head = ToyModel::kHeads,
+                             .n_head_kv = ToyModel::kKvHeads,
+                             .head_dim = ToyModel::kDim,
+                             .layout = layout,
+                             .n_ctx = p.n_ctx},
+                     .biases = {"blk.0.q_bias", "blk.0.k_bias", "blk.0.v_bias"}});
+        b.output(b.silu("y", x));
+        return b.finish();
+    });
+    ASSERT_TRUE(toy.runner.bind({.n_ctx = 4, .gpu = true, .gpu_layers = 1}));
+    const auto x = std::vector<float>(ToyModel::kWidth, 1);
+    ASSERT_TRUE(toy.runner.write_input("x", std::as_bytes(std::span(x))));
+    ASSERT_TRUE(toy.fill("index", {3}));
+    ASSERT_TRUE(toy.runner.execute());
+    EXPECT_EQ(toy.runner.counters().nodes_run, 2u);
+    // Cell 3 was written, the one before it was not: fresh memory reads as NaN.
+    auto keys = std::vector<float>(4 * ToyModel::kKv);
+    ASSERT_TRUE(toy.gpu.read(toy.runner.kv(0)->k, std::as_writable_bytes(std::span(keys))));
+    EXPECT_TRUE(std::isnan(keys[3 * ToyModel::kKv - 1]));
+    for (size_t i = 0; i < ToyModel::kKv; ++i)
+        EXPECT_FALSE(std::isnan(keys[3 * ToyModel::kKv + i]));
 }
 
 TEST(GraphRunner, BindNamesWhatCannotRun) {

@@ -174,14 +174,17 @@ class FakeBackend : public Backend {
     }
     Result<> norm(const Call& call, size_t width, float eps) {
         const auto x = values<float>(call.in[0]), out = values<float>(call.out);
-        const auto w = weight(call.weights[0]);
+        norm(x, out, weight(call.weights[0]), width, eps);
+        return {};
+    }
+    static void norm(std::span<const float> x, std::span<float> out, std::span<const float> w,
+                     size_t width, float eps) {
         for (size_t row = 0; row < x.size(); row += width) {
             float sum = 0;
             for (size_t i = 0; i < width; ++i) sum += x[row + i] * x[row + i];
             const float scale = 1 / std::sqrt(sum / static_cast<float>(width) + eps);
             for (size_t i = 0; i < width; ++i) out[row + i] = x[row + i] * scale * w[i];
         }
-        return {};
     }
     Result<> compute(const op::Softmax&, const Call& call) {
         const auto x = values<float>(call.in[0]), out = values<float>(call.out);
@@ -196,15 +199,20 @@ class FakeBackend : public Backend {
     }
     Result<> compute(const op::MatMul& op, const Call& call) {
         const auto x = values<float>(call.in[0]), out = values<float>(call.out);
-        const auto w = weight(call.weights[0]);
+        const auto bias =
+            call.weights.size() > 1 ? weight(call.weights[1]) : std::span<const float>();
         for (size_t t = 0; t * op.in_dim < x.size(); ++t)
-            for (size_t o = 0; o < op.out_dim; ++o) {
-                float sum = call.weights.size() > 1 ? weight(call.weights[1])[o] : 0;
-                for (size_t i = 0; i < op.in_dim; ++i)
-                    sum += w[o * op.in_dim + i] * x[t * op.in_dim + i];
-                out[t * op.out_dim + o] = sum;
-            }
+            project(weight(call.weights[0]), bias, x.subspan(t * op.in_dim, op.in_dim),
+                    out.subspan(t * op.out_dim, op.out_dim));
         return {};
+    }
+    static void project(std::span<const float> w, std::span<const float> bias,
+                        std::span<const float> x, std::span<float> out) {
+        for (size_t o = 0; o < out.size(); ++o) {
+            float sum = bias.empty() ? 0 : bias[o];
+            for (size_t i = 0; i < x.size(); ++i) sum += w[o * x.size() + i] * x[i];
+            out[o] = sum;
+        }
     }
     Result<> compute(const op::Embed& op, const Call& call) {
         return gather(weight(call.weights[0]), op.width, values<int32_t>(call.in[0]), call);
@@ -228,18 +236,71 @@ class FakeBackend : public Backend {
     Result<> compute(const op::Rope& op, const Call& call) {
         const auto x = values<float>(call.in[0]), out = values<float>(call.out);
         const auto positions = values<int32_t>(call.in[1]);
-        const size_t width = op.n_head * op.head_dim, half = op.head_dim / 2;
+        const size_t width = op.n_head * op.head_dim;
+        std::ranges::copy(x, out.begin());
         for (size_t t = 0; t < positions.size(); ++t)
-            for (size_t h = 0; h < op.n_head; ++h)
-                for (size_t i = 0; i < half; ++i) {
-                    const size_t at = t * width + h * op.head_dim + i;
-                    const float angle = static_cast<float>(positions[t]) * op.freq_scale /
-                                        std::pow(op.freq_base, 2.0f * static_cast<float>(i) /
-                                                                   static_cast<float>(op.head_dim));
-                    const float a = x[at], b = x[at + half];
-                    out[at] = a * std::cos(angle) - b * std::sin(angle);
-                    out[at + half] = a * std::sin(angle) + b * std::cos(angle);
-                }
+            rotate(out.subspan(t * width, width), positions[t], op);
+        return {};
+    }
+    static void rotate(std::span<float> x, int32_t position, const op::Rope& op) {
+        const size_t half = op.head_dim / 2;
+        for (size_t head = 0; head < x.size(); head += op.head_dim)
+            for (size_t i = 0; i < half; ++i) {
+                const size_t at = head + i;
+                const float angle = static_cast<float>(position) * op.freq_scale /
+                                    std::pow(op.freq_base, 2.0f * static_cast<float>(i) /
+                                                               static_cast<float>(op.head_dim));
+                const float a = x[at], b = x[at + half];
+                x[at] = a * std::cos(angle) - b * std::sin(angle);
+                x[at + half] = a * std::sin(angle) + b * std::cos(angle);
+            }
+    }
+    // The rows of q, k and v in `call.out`; the parts a fused op adds between projection and
+    // rotation are given.
+    template <class Between>
+    Result<> projection(const op::QkvProjection& op, const Call& call, Between between) {
+        const auto x = values<float>(call.in[0]), out = values<float>(call.out);
+        const size_t widths[] = {op.q_width(), op.kv_width(), op.kv_width()};
+        const auto rope = op::Rope{
+            .freq_base = op.freq_base, .freq_scale = op.freq_scale, .head_dim = op.head_dim};
+        size_t row = 0;
+        for (size_t part = 0; part < 3; ++part) {
+            const auto y = out.subspan(row, widths[part]);
+            const auto w = op.weights.size() == 1 ? weight(call.weights[0]).subspan(row * op.in_dim)
+                                                  : weight(call.weights[part]);
+            between(part, w, x, y);
+            if (part < 2) rotate(y, values<int32_t>(call.in[1])[0], rope);
+            if (part > 0) {
+                const auto region = values<float>(part == 1 ? call.kv->k : call.kv->v);
+                const auto cell = static_cast<size_t>(values<int32_t>(call.in[2])[0]);
+                std::ranges::copy(y, &region[cell * op.layout.width]);
+            }
+            row += widths[part];
+        }
+        return {};
+    }
+    Result<> compute(const op::FusedQkv& op, const Call& call) {
+        const auto biases = call.weights.last(3);
+        return projection(op.qkv, call, [&](size_t part, auto w, auto x, auto y) {
+            project(w, weight(biases[part]), x, y);
+        });
+    }
+    Result<> compute(const op::FusedQkvNorm& op, const Call& call) {
+        const auto norms = call.weights.last(2);
+        return projection(op.qkv, call, [&](size_t part, auto w, auto x, auto y) {
+            project(w, {}, x, y);
+            if (part < 2) norm(y, y, weight(norms[part]), op.qkv.head_dim, op.eps);
+        });
+    }
+    Result<> compute(const op::FusedFfn& op, const Call& call) {
+        const auto x = values<float>(call.in[0]), out = values<float>(call.out);
+        const auto gate = out.first(op.width), up = out.subspan(op.width);
+        const auto first = weight(call.weights[0]);
+        project(first, {}, x, gate);
+        project(
+            op.weights.size() == 1 ? first.subspan(op.width * op.in_dim) : weight(call.weights[1]),
+            {}, x, up);
+        for (size_t i = 0; i < op.width; ++i) gate[i] = silu(gate[i]) * up[i];
         return {};
     }
     Result<> compute(const op::KvStore& op, const Call& call) {

@@ -43,7 +43,8 @@ class MemoryPlanChecker {
         live_.insert(graph_.inputs.begin(), graph_.inputs.end());
         live_.insert(graph_.outputs.begin(), graph_.outputs.end());
         for (NodeId id = static_cast<NodeId>(graph_.nodes.size()); id-- > 0;) {
-            if (is<op::KvStore>(id)) live_.insert(id);
+            if (is<op::KvStore>(id) || is<op::FusedQkv>(id) || is<op::FusedQkvNorm>(id))
+                live_.insert(id);
             if (live_.contains(id))
                 live_.insert(graph_.nodes[id].src.begin(), graph_.nodes[id].src.end());
         }

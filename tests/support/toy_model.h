@@ -20,19 +20,31 @@ struct ToyModel {
         const auto add = [&](std::string name, size_t in, size_t out) {
             auto values = std::vector<float>(in * out);
             for (auto& value : values) value = static_cast<float>(random() % 2001) / 1000.0f - 1.0f;
-            backend.add_weight(std::move(name), {in, out, 1, 1}, std::move(values));
+            backend.add_weight(std::move(name), {in, out, 1, 1}, values);
+            return values;
+        };
+        // One weight of all the rows of others.
+        const auto join = [&](std::string name, const std::vector<std::vector<float>>& parts) {
+            auto all = std::vector<float>();
+            for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+            const size_t out = all.size() / kWidth;
+            backend.add_weight(std::move(name), {kWidth, out, 1, 1}, std::move(all));
         };
         add("embd", kWidth, kVocab);
         for (size_t l = 0; l < kLayers; ++l) {
             const auto blk = fmt::format("blk.{}.", l);
             add(blk + "norm", kWidth, 1);
-            add(blk + "q", kWidth, kQ);
+            const auto q = add(blk + "q", kWidth, kQ);
             add(blk + "q_bias", kQ, 1);
-            add(blk + "k", kWidth, kKv);
-            add(blk + "v", kWidth, kKv);
+            const auto k = add(blk + "k", kWidth, kKv);
+            add(blk + "k_bias", kKv, 1);
+            const auto v = add(blk + "v", kWidth, kKv);
+            add(blk + "v_bias", kKv, 1);
+            join(blk + "qkv", {q, k, v});
             add(blk + "o", kQ, kWidth);
-            add(blk + "gate", kWidth, kFf);
-            add(blk + "up", kWidth, kFf);
+            const auto gate = add(blk + "gate", kWidth, kFf);
+            const auto up = add(blk + "up", kWidth, kFf);
+            join(blk + "gate_up", {gate, up});
             add(blk + "down", kFf, kWidth);
         }
         add("norm", kWidth, 1);
@@ -66,13 +78,30 @@ struct ToyModel {
                     {.weight = in(part), .bias = bias, .in_dim = width, .out_dim = out});
             };
             const auto n = b.rms_norm(in("attn_norm"), h, {.eps = 1e-5f, .weight = in("norm")});
-            const auto q = b.rope(in("q_rope"), mm("q", n, kWidth, kQ, in("q_bias")), positions,
-                                  {.n_head = kHeads, .head_dim = kDim});
-            const auto k = b.rope(in("k_rope"), mm("k", n, kWidth, kKv), positions,
-                                  {.n_head = kKvHeads, .head_dim = kDim});
-            const auto v = mm("v", n, kWidth, kKv);
-            const auto store = b.kv_store(in("store"), k, v, cells,
-                                          {.layer = l, .layout = layout, .n_ctx = p.n_ctx});
+            NodeId q = 0, store = 0;
+            if (p.fuse_qkv && nt == 1) {
+                auto names = std::vector<std::string>{in("q"), in("k"), in("v")};
+                if (p.concat_weights) names = {in("qkv")};
+                store = b.fused_qkv(in("qkv"), n, positions, cells,
+                                    {.qkv = {.layer = l,
+                                             .weights = names,
+                                             .in_dim = kWidth,
+                                             .n_head = kHeads,
+                                             .n_head_kv = kKvHeads,
+                                             .head_dim = kDim,
+                                             .layout = layout,
+                                             .n_ctx = p.n_ctx},
+                                     .biases = {in("q_bias"), in("k_bias"), in("v_bias")}});
+                q = b.view(in("q_view"), store, 0, {kQ, 1, 1, 1});
+            } else {
+                q = b.rope(in("q_rope"), mm("q", n, kWidth, kQ, in("q_bias")), positions,
+                           {.n_head = kHeads, .head_dim = kDim});
+                const auto k = b.rope(in("k_rope"), mm("k", n, kWidth, kKv, in("k_bias")),
+                                      positions, {.n_head = kKvHeads, .head_dim = kDim});
+                const auto v = mm("v", n, kWidth, kKv, in("v_bias"));
+                store = b.kv_store(in("store"), k, v, cells,
+                                   {.layer = l, .layout = layout, .n_ctx = p.n_ctx});
+            }
             const auto load =
                 b.kv_load(in("load"), store, {.layer = l, .layout = layout, .n_ctx = p.n_ctx});
             auto a = mm("o",
@@ -92,8 +121,17 @@ struct ToyModel {
             }
             h = b.add(in("attn_add"), h, a);
             const auto f = b.rms_norm(in("ffn_norm"), h, {.eps = 1e-5f, .weight = in("norm")});
-            const auto gated = b.mul(in("gated"), b.silu(in("silu"), mm("gate", f, kWidth, kFf)),
-                                     mm("up", f, kWidth, kFf));
+            NodeId gated = 0;
+            if (p.fuse_ffn && nt == 1) {
+                auto names = std::vector<std::string>{in("gate"), in("up")};
+                if (p.concat_weights) names = {in("gate_up")};
+                const auto both =
+                    b.fused_ffn(in("ffn"), f, {.weights = names, .in_dim = kWidth, .width = kFf});
+                gated = b.view(in("gated"), both, 0, {kFf, 1, 1, 1});
+            } else {
+                gated = b.mul(in("gated"), b.silu(in("silu"), mm("gate", f, kWidth, kFf)),
+                              mm("up", f, kWidth, kFf));
+            }
             h = b.add(in("ffn_add"), h, mm("down", gated, kFf, kWidth));
         }
         b.set_layer(std::nullopt);
