@@ -8,6 +8,9 @@ constexpr double kSiluBar = 1e-13;    // SiLU, SwiGLU: a few units in the last p
 constexpr double kRopeBar = 1e-12;    // the reference rotates by the same f32 angles
 constexpr double kNormBar = 1e-10;    // norms and softmax
 constexpr double kMatmulBar = 1e-10;  // f32 operands, or operands rounded as the kernel rounds them
+// Tiles of half against exact arithmetic: rounding to 11 bits has a mean square error of 4e-8 of
+// the operand's own, and there are two operands.
+constexpr double kHalfTilesBar = 3e-7;
 constexpr double kAttentionBar = 1e-10;
 // Activations rounded to 8 bits: the step is largest/127 with largest about 2 (32 values) to 3 (256
 // values) standard deviations, and a rounding error has variance step^2 / 12: 2e-5 to 5e-5.

@@ -5,6 +5,7 @@
 #include "backend/cpu/rig.h"
 #include "support/nmse.h"
 #include "support/random_data.h"
+#include "support/reference.h"
 #include "support/tolerances.h"
 
 namespace minfer::test {
@@ -12,7 +13,7 @@ namespace {
 
 MINFER_FOR_EVERY_ISA(CpuAttention);
 
-using Cells = std::vector<int32_t>;  // a window, in order
+using reference::Cells;
 
 struct Geometry {
     size_t n_head = 4, n_head_kv = 2, head_dim = 64, n_ctx = 100;
@@ -62,29 +63,7 @@ struct Layer {
     }
 
     std::vector<double> reference(std::span<const float> q, const std::vector<Cells>& windows) {
-        auto out = std::vector<double>(q.size());
-        for (size_t t = 0; t < windows.size(); ++t) {
-            for (size_t h = 0; h < g.n_head; ++h) {
-                const auto at = t * g.width() + h * g.head_dim;
-                const auto kv_at = h / (g.n_head / g.n_head_kv) * g.head_dim;
-                const auto cell_at = [&](int32_t cell) {
-                    return static_cast<size_t>(cell) * g.kv_width() + kv_at;
-                };
-                auto scores = std::vector<double>();
-                double total = 0;
-                for (const auto cell : windows[t]) {
-                    double dot = 0;
-                    for (size_t i = 0; i < g.head_dim; ++i)
-                        dot += double{q[at + i]} * k[cell_at(cell) + i];
-                    scores.push_back(std::exp(dot * double{g.op().scale}));
-                    total += scores.back();
-                }
-                for (size_t c = 0; c < scores.size(); ++c)
-                    for (size_t i = 0; i < g.head_dim; ++i)
-                        out[at + i] += scores[c] / total * v[cell_at(windows[t][c]) + i];
-            }
-        }
-        return out;
+        return reference::attention(g.op(), reference::widened(q), k, v, windows);
     }
 
     Geometry g;

@@ -3,6 +3,7 @@
 #include "backend/cpu/rig.h"
 #include "support/nmse.h"
 #include "support/random_data.h"
+#include "support/reference.h"
 #include "support/tolerances.h"
 
 namespace minfer::test {
@@ -11,15 +12,6 @@ namespace {
 MINFER_FOR_EVERY_ISA(CpuElementwise);
 
 constexpr Shape kShapes[] = {{1, 1, 1, 1}, {3, 31, 1, 1}, {1, 4096, 1, 1}, {4097, 7, 1, 1}};
-
-double silu(double x) { return x / (1 + std::exp(-x)); }
-
-template <class Expect>
-std::vector<double> expected(const std::vector<float>& a, const std::vector<float>& b, Expect f) {
-    auto values = std::vector<double>(a.size());
-    for (size_t i = 0; i < a.size(); ++i) values[i] = f(double{a[i]}, double{b[i]});
-    return values;
-}
 
 TEST_P(CpuElementwise, AddMulAndScaleRoundTheExactResultOnce) {
     for (const auto& shape : kShapes) {
@@ -43,10 +35,10 @@ TEST_P(CpuElementwise, SiluAndSwigluMatchDoubleArithmetic) {
         const auto gate = random_floats(elements(shape), 3, 4), up = random_floats(gate.size(), 4);
         const auto in = std::vector{rig.floats(gate), rig.floats(up)};
         EXPECT_LE(nmse(rig.run(op::Silu{}, shape, {in[0]}).values,
-                       expected(gate, up, [](double g, double) { return silu(g); })),
+                       reference::silu(reference::widened(gate))),
                   kSiluBar);
         EXPECT_LE(nmse(rig.run(op::SwiGlu{}, shape, in).values,
-                       expected(gate, up, [](double g, double u) { return silu(g) * u; })),
+                       reference::swiglu(reference::widened(gate), reference::widened(up))),
                   kSiluBar);
     }
 }

@@ -4,6 +4,7 @@
 #include "backend/cpu/rig.h"
 #include "support/nmse.h"
 #include "support/random_data.h"
+#include "support/reference.h"
 #include "support/tolerances.h"
 
 namespace minfer::test {
@@ -42,17 +43,10 @@ Rig::Outcome multiply(Rig& rig, const Case& c, std::span<const float> x) {
     return rig.run(matmul, {c.out_dim, x.size() / c.in_dim, 1, 1}, {rig.floats(x)});
 }
 
-std::vector<double> reference(const Case& c, std::span<const float> x) {
+std::vector<double> product(const Case& c, std::span<const float> x) {
     const auto w = dequantized(c.dtype, c.weight());
-    const auto bias = c.bias_values();
-    auto out = std::vector<double>(c.out_dim * (x.size() / c.in_dim));
-    for (size_t i = 0; i < out.size(); ++i) {
-        const auto row = i % c.out_dim * c.in_dim, token = i / c.out_dim * c.in_dim;
-        double sum = c.bias ? bias[i % c.out_dim] : 0;
-        for (size_t j = 0; j < c.in_dim; ++j) sum += double{w[row + j]} * x[token + j];
-        out[i] = sum;
-    }
-    return out;
+    const auto bias = c.bias ? c.bias_values() : std::vector<float>();
+    return reference::matmul(w, bias, reference::widened(x), c.in_dim);
 }
 
 std::vector<Case> cases() {
@@ -72,7 +66,7 @@ TEST_P(CpuMatmul, ExactModeMatchesDoubleArithmeticInEveryType) {
         auto rig = Rig({.activations = CpuActivations::F32, .isa = GetParam()});
         const auto got = multiply(rig, c, c.x());
         EXPECT_EQ(got.error, "");
-        EXPECT_LE(nmse(got.values, reference(c, c.x())), kMatmulBar)
+        EXPECT_LE(nmse(got.values, product(c, c.x())), kMatmulBar)
             << name(c.dtype) << " " << c.in_dim << "x" << c.out_dim << "x" << c.n_tokens;
     }
 }
@@ -141,11 +135,11 @@ TEST_P(CpuMatmul, QuantizedModeDiffersByTheRoundingOfActivationsAndNothingElse) 
         const auto got = multiply(rig, c, x);
         const auto block = activation_block(c.dtype);
         EXPECT_EQ(got.error, "");
-        EXPECT_LE(nmse(got.values, reference(c, block ? rounded(x, block) : x)), kMatmulBar)
+        EXPECT_LE(nmse(got.values, product(c, block ? rounded(x, block) : x)), kMatmulBar)
             << name(c.dtype) << " " << c.in_dim << "x" << c.out_dim << "x" << c.n_tokens;
         // One product of one block is no statistic.
         if (c.out_dim > 1)
-            EXPECT_LE(nmse(got.values, reference(c, x)), kQuantizedActivationBar) << name(c.dtype);
+            EXPECT_LE(nmse(got.values, product(c, x)), kQuantizedActivationBar) << name(c.dtype);
     }
 }
 
@@ -165,8 +159,7 @@ TEST_P(CpuMatmul, ExtremeQuantsDoNotOverflowTheIntegerSums) {
                 const auto x = std::vector<float>(512, value);
                 const auto matmul =
                     op::MatMul{.weight = "w", .dtype = dtype, .in_dim = 512, .out_dim = 4};
-                auto want = std::vector<double>(4);
-                for (size_t i = 0; i < w.size(); ++i) want[i / 512] += double{value} * w[i];
+                const auto want = reference::matmul(w, {}, reference::widened(x), 512);
                 EXPECT_LE(nmse(rig.run(matmul, {4, 1, 1, 1}, {rig.floats(x)}).values, want),
                           kMatmulBar)
                     << name(dtype) << " filled with " << fill;

@@ -3,6 +3,7 @@
 #include "backend/cpu/rig.h"
 #include "support/nmse.h"
 #include "support/random_data.h"
+#include "support/reference.h"
 #include "support/tolerances.h"
 
 namespace minfer::test {
@@ -11,15 +12,7 @@ namespace {
 MINFER_FOR_EVERY_ISA(CpuNorm);
 
 std::vector<double> rms_norm(std::span<const float> x, std::span<const float> weight, double eps) {
-    auto out = std::vector<double>(x.size());
-    const auto width = weight.size();
-    for (size_t row = 0; row < x.size(); row += width) {
-        double squares = 0;
-        for (size_t i = 0; i < width; ++i) squares += double{x[row + i]} * x[row + i];
-        const double inverse = 1 / std::sqrt(squares / static_cast<double>(width) + eps);
-        for (size_t i = 0; i < width; ++i) out[row + i] = x[row + i] * inverse * weight[i];
-    }
-    return out;
+    return reference::rms_norm(reference::widened(x), weight, eps);
 }
 
 TEST_P(CpuNorm, RmsNormMatchesDoubleArithmetic) {
@@ -63,14 +56,7 @@ TEST_P(CpuNorm, SoftmaxIsTakenPerRow) {
     for (const auto& shape : {Shape{1, 1, 1, 1}, {3, 5, 1, 1}, {1001, 4, 1, 1}, {50000, 1, 1, 1}}) {
         auto rig = Rig(options());
         const auto x = random_floats(elements(shape), 6, 8);
-        auto want = std::vector<double>(x.size());
-        for (size_t row = 0; row < x.size(); row += shape[0]) {
-            double largest = -INFINITY, total = 0;
-            for (size_t i = 0; i < shape[0]; ++i) largest = std::fmax(largest, x[row + i]);
-            for (size_t i = 0; i < shape[0]; ++i) total += std::exp(x[row + i] - largest);
-            for (size_t i = 0; i < shape[0]; ++i)
-                want[row + i] = std::exp(x[row + i] - largest) / total;
-        }
+        const auto want = reference::softmax(reference::widened(x), shape[0]);
         EXPECT_LE(nmse(rig.run(op::Softmax{}, shape, {rig.floats(x)}).values, want), kNormBar);
     }
 }

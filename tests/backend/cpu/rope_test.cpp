@@ -3,6 +3,7 @@
 #include "backend/cpu/rig.h"
 #include "support/nmse.h"
 #include "support/random_data.h"
+#include "support/reference.h"
 #include "support/tolerances.h"
 
 namespace minfer::test {
@@ -10,23 +11,9 @@ namespace {
 
 MINFER_FOR_EVERY_ISA(CpuRope);
 
-std::vector<double> reference(const op::Rope& rope, std::span<const float> x,
-                              std::span<const int32_t> positions) {
-    const auto inv_freq = rope_inv_freq(rope);
-    const auto half = rope.head_dim / 2;
-    const bool interleaved = rope.style == op::RopeStyle::Interleaved;
-    auto out = std::vector<double>(x.size());
-    for (size_t at = 0; at < x.size(); at += rope.head_dim) {
-        const auto position = static_cast<float>(positions[at / (rope.n_head * rope.head_dim)]);
-        for (size_t i = 0; i < half; ++i) {
-            const auto first = at + (interleaved ? 2 * i : i);
-            const auto second = at + (interleaved ? 2 * i + 1 : i + half);
-            const double angle = position * inv_freq[i];  // an f32 product
-            out[first] = x[first] * std::cos(angle) - x[second] * std::sin(angle);
-            out[second] = x[first] * std::sin(angle) + x[second] * std::cos(angle);
-        }
-    }
-    return out;
+std::vector<double> rotated(const op::Rope& rope, std::span<const float> x,
+                            std::span<const int32_t> positions) {
+    return reference::rope(rope, reference::widened(x), positions);
 }
 
 TEST_P(CpuRope, RotatesBothStylesAndOddHeadSizes) {
@@ -40,7 +27,7 @@ TEST_P(CpuRope, RotatesBothStylesAndOddHeadSizes) {
             const auto got =
                 rig.run(rope, {3 * head_dim, 4, 1, 1}, {rig.floats(x), rig.ints(positions)});
             EXPECT_EQ(got.error, "");
-            EXPECT_LE(nmse(got.values, reference(rope, x, positions)), kRopeBar) << head_dim;
+            EXPECT_LE(nmse(got.values, rotated(rope, x, positions)), kRopeBar) << head_dim;
         }
     }
 }
@@ -64,7 +51,7 @@ TEST_P(CpuRope, FollowsChangesOfPositionAndFrequency) {
                 const auto rope =
                     op::Rope{.freq_base = base, .freq_scale = scale, .n_head = 2, .head_dim = 32};
                 EXPECT_LE(nmse(rig.run(rope, {64, 2, 1, 1}, {in, rig.ints(positions)}).values,
-                               reference(rope, x, positions)),
+                               rotated(rope, x, positions)),
                           kRopeBar);
             }
         }

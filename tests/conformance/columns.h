@@ -1,0 +1,30 @@
+#pragma once
+// The columns of the op matrix: backends in every configuration that takes other kernels.
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "conformance/op_row.h"
+#include "support/op_rig.h"
+
+namespace minfer::test {
+
+struct Column {
+    std::string name;
+    std::function<Result<std::unique_ptr<Backend>>()> make;
+    Placement placement = Placement::Padded;
+    // Which products take tiles of half; none by default.
+    std::function<bool(const op::MatMul&, size_t n_tokens)> half_tiles;
+    // A variant that only changes some operations leaves the rest to the column it varies.
+    std::function<bool(const Row&)> changes;
+};
+
+const std::vector<Column>& columns();
+
+// Why a backend does not have an operation, or nothing where it has to.
+std::string_view excuse(std::string_view backend, std::string_view op);
+
+}  // namespace minfer::test

@@ -1,0 +1,42 @@
+#pragma once
+// The rows of the op matrix, as data: an operation, how large, and with which indices and windows.
+// Operands follow from the row alone (op_trial.h), so that every column computes the same thing.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/op.h"
+
+namespace minfer::test {
+
+struct Run {  // cells [first, first + length)
+    int32_t first = 0, length = 0;
+};
+
+struct Row {
+    Op op;
+    Shape shape{1, 1, 1, 1};                     // of the output
+    std::vector<int32_t> indices = {};           // id, position or cell of each token
+    std::vector<std::vector<Run>> windows = {};  // of Attention: what each token sees
+    bool map = false;     // the window input lists runs of cells; else it is a span for each token
+    float magnitude = 1;  // standard deviation of the activations
+    bool slow = false;
+
+    size_t tokens() const { return shape[1] * shape[2] * shape[3]; }
+};
+
+// The types that have to run as weight matrices on every device.
+inline constexpr DType kWeightTypes[] = {
+    DType::Q4_0, DType::Q4_1, DType::Q5_0, DType::Q5_1, DType::Q8_0, DType::Q4_K,
+    DType::Q5_K, DType::Q6_K, DType::F16,  DType::BF16, DType::F32,
+};
+
+const std::vector<Row>& op_rows();
+
+// What is tested together: the operation, and the weight type where it has one: "MatMul_Q4_K".
+std::string family(const Op& op);
+
+std::string label(const Row& row);  // for messages
+
+}  // namespace minfer::test
