@@ -25,10 +25,12 @@ Column cpu_simd_column() {
 }  // namespace
 
 const std::vector<Column>& columns() {
-    static const auto all = std::vector<Column>{
-        cpu_column("cpu_scalar", CpuIsa::Scalar),
-        cpu_simd_column(),
-    };
+    static const auto all = [] {
+        auto list = metal_columns();
+        list.push_back(cpu_column("cpu_scalar", CpuIsa::Scalar));
+        list.push_back(cpu_simd_column());
+        return list;
+    }();
     return all;
 }
 
@@ -40,6 +42,8 @@ std::string_view excuse(std::string_view backend, std::string_view op) {
         {"cpu", "FusedQkv", "decode fusions save dispatches, and the CPU has none"},
         {"cpu", "FusedQkvNorm", "decode fusions save dispatches, and the CPU has none"},
         {"cpu", "FusedFfn", "decode fusions save dispatches, and the CPU has none"},
+        {"metal", "Scale", "no model uses it"},
+        {"metal", "Softmax", "no model uses it outside attention, which has its own"},
     };
     for (const auto& entry : kExcuses)
         if (entry.backend == backend && entry.op == op) return entry.why;

@@ -24,6 +24,8 @@ struct Column {
 
 const std::vector<Column>& columns();
 
+std::vector<Column> metal_columns();  // none in a build without Metal
+
 // Why a backend does not have an operation, or nothing where it has to.
 std::string_view excuse(std::string_view backend, std::string_view op);
 

@@ -1,0 +1,58 @@
+// The Metal columns: the backend as it comes, and every switch that takes other kernels.
+
+#include "backend/metal/metal_backend.h"
+#include "conformance/columns.h"
+#include "support/software_metal.h"
+
+namespace minfer::test {
+namespace {
+
+Column metal_column(std::string name, const MetalOptions& options) {
+    return {.name = std::move(name),
+            .make = [options]() -> Result<std::unique_ptr<Backend>> {
+                static SoftwareMetal device;  // checks on, one for all
+                return MINFER_TRY(make_metal_backend(options));
+            },
+            .half_tiles =
+                [options](const op::MatMul& matmul, size_t n_tokens) {
+                    const bool of_halves =
+                        matmul.dtype != DType::F32 && matmul.dtype != DType::BF16;
+                    const bool tiled = n_tokens >= 9 || (options.specified_tiers && n_tokens >= 2 &&
+                                                         matmul.out_dim >= 2048);
+                    return options.gemm && !options.gemm_f32_tiles && of_halves && tiled;
+                }};
+}
+
+Column varied(Column column, std::function<bool(const Row&)> changes) {
+    column.changes = std::move(changes);
+    return column;
+}
+
+bool is_matmul(const Row& row) { return std::holds_alternative<op::MatMul>(row.op); }
+bool is_tiled(const Row& row) { return is_matmul(row) && row.tokens() >= 9; }
+bool has_few_rows(const Row& row) {
+    return is_matmul(row) && row.tokens() >= 2 && row.tokens() <= 8;
+}
+bool is_norm(const Row& row) {
+    return std::holds_alternative<op::RmsNorm>(row.op) ||
+           std::holds_alternative<op::QkNorm>(row.op) ||
+           std::holds_alternative<op::FusedQkvNorm>(row.op);
+}
+
+}  // namespace
+
+std::vector<Column> metal_columns() {
+    // Every operand in memory of its own: reaching over its end is out of bounds.
+    auto copied = metal_column("metal_copied", {.copy_weights = true});
+    copied.placement = Placement::Exact;
+    return {
+        metal_column("metal", {}),
+        std::move(copied),
+        varied(metal_column("metal_f32_tiles", {.gemm_f32_tiles = true}), is_tiled),
+        varied(metal_column("metal_specified_tiers", {.specified_tiers = true}), has_few_rows),
+        varied(metal_column("metal_no_gemm", {.gemm = false}), is_tiled),
+        varied(metal_column("metal_narrow_norm", {.rms_norm_256 = false}), is_norm),
+    };
+}
+
+}  // namespace minfer::test

@@ -1,0 +1,9 @@
+// A build without Metal has no column for it.
+
+#include "conformance/columns.h"
+
+namespace minfer::test {
+
+std::vector<Column> metal_columns() { return {}; }
+
+}  // namespace minfer::test

@@ -1,0 +1,9 @@
+#include "support/software_metal.h"
+
+namespace minfer::test {
+
+SoftwareMetal::SoftwareMetal(int) : device_(nullptr) {}
+SoftwareMetal::~SoftwareMetal() = default;
+void SoftwareMetal::set_order_seed(uint64_t) {}
+
+}  // namespace minfer::test
