@@ -5,6 +5,7 @@ namespace minfer::metal {
 Result<Kernels> Kernels::build(const Device& device) {
     Kernels kernels;
     kernels.elementwise = MINFER_TRY(ElementwiseKernels::build(device));
+    kernels.norm = MINFER_TRY(NormKernels::build(device));
     kernels.warm_up = MINFER_TRY(WarmUpKernels::build(device));
     return kernels;
 }

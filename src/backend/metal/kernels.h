@@ -3,6 +3,7 @@
 // of a weight type when the first weight of that type is registered; none while a model runs.
 
 #include "backend/metal/elementwise.h"
+#include "backend/metal/norm.h"
 #include "backend/metal/warm_up.h"
 #include "tensor/dtype.h"
 
@@ -10,6 +11,7 @@ namespace minfer::metal {
 
 struct Kernels {
     ElementwiseKernels elementwise;
+    NormKernels norm;
     WarmUpKernels warm_up;
 
     // Errors name the kernel.

@@ -43,7 +43,8 @@ MetalBackend::~MetalBackend() = default;
 bool MetalBackend::supports(const Op& op, DType dtype) const {
     if (is_any<op::Input, op::View>(op)) return dtype == DType::F32 || dtype == DType::I32;
     if (dtype != DType::F32) return false;
-    return is_any<op::Add, op::Mul, op::Silu, op::SwiGlu>(op);
+    if (is_any<op::Add, op::Mul, op::Silu, op::SwiGlu>(op)) return true;
+    return is_any<op::RmsNorm, op::QkNorm>(op);
 }
 
 bool MetalBackend::supports_weight(DType) const { return false; }

@@ -3,6 +3,7 @@
 #pragma METAL fp contract(off)
 #include <metal_stdlib>
 #include "elementwise.h"
+#include "packed.h"
 using namespace metal;
 
 struct Add {
@@ -32,7 +33,6 @@ struct SwiGlu {
     }
 };
 
-// Offsets are multiples of four bytes, so whole vectors cannot be loaded as such.
 template <typename F>
 kernel void binary(device const float* a [[buffer(0)]],
                    device const float* b [[buffer(1)]],
@@ -41,9 +41,7 @@ kernel void binary(device const float* a [[buffer(0)]],
                    uint thread_index [[thread_position_in_grid]]) {
     const uint first = thread_index * 4;
     if (first + 4 <= args.count) {
-        const float4 x = float4(*reinterpret_cast<device const packed_float4*>(a + first));
-        const float4 y = float4(*reinterpret_cast<device const packed_float4*>(b + first));
-        *reinterpret_cast<device packed_float4*>(out + first) = packed_float4(F::of(x, y));
+        store4(out + first, F::of(load4(a + first), load4(b + first)));
         return;
     }
     for (uint i = first; i < args.count; ++i) out[i] = F::of(a[i], b[i]);
@@ -55,8 +53,7 @@ kernel void silu_f32(device const float* x [[buffer(0)]],
                      uint thread_index [[thread_position_in_grid]]) {
     const uint first = thread_index * 4;
     if (first + 4 <= args.count) {
-        const float4 v = float4(*reinterpret_cast<device const packed_float4*>(x + first));
-        *reinterpret_cast<device packed_float4*>(out + first) = packed_float4(silu(v));
+        store4(out + first, silu(load4(x + first)));
         return;
     }
     for (uint i = first; i < args.count; ++i) out[i] = silu(x[i]);

@@ -1,0 +1,15 @@
+#pragma once
+// Four floats at a time where nothing promises more than four bytes of alignment.
+
+#include <metal_stdlib>
+
+static inline metal::float4 load4(device const float* from) {
+    return metal::float4(*reinterpret_cast<device const metal::packed_float4*>(from));
+}
+
+static inline void store4(device float* to, metal::float4 value) {
+    *reinterpret_cast<device metal::packed_float4*>(to) = metal::packed_float4(value);
+}
+
+// In an order of its own, so that every kernel that adds four partial sums has the same bits.
+static inline float sum4(metal::float4 v) { return (v.x + v.y) + (v.z + v.w); }

@@ -1,0 +1,25 @@
+#pragma once
+// One operation at a time on Metal, and on the CPU's exact mode beside it.
+
+#include "backend/cpu/cpu_backend.h"
+#include "backend/metal/metal_backend.h"
+#include "support/op_rig.h"
+
+namespace minfer::test {
+
+inline std::unique_ptr<MetalBackend> metal_backend(const MetalOptions& options = {}) {
+    auto backend = make_metal_backend(options);
+    EXPECT_TRUE(backend) << backend.error().what;
+    return std::move(*backend);
+}
+
+inline OpRig metal_rig(const MetalOptions& options = {}) { return OpRig(metal_backend(options)); }
+
+inline OpRig cpu_rig() { return OpRig(make_cpu_backend({.activations = CpuActivations::F32})); }
+
+// Options under which the labels of all dispatches are kept in `labels`.
+inline MetalOptions traced(std::vector<std::string>* labels) {
+    return {.trace_labels = [labels](std::string_view label) { labels->emplace_back(label); }};
+}
+
+}  // namespace minfer::test
