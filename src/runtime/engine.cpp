@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes_text.h"
+#include "graph/lower.h"
 
 namespace minfer {
 namespace {
@@ -35,24 +36,55 @@ Result<std::unique_ptr<Engine>> Engine::create(const Model& model, std::vector<B
                     "context of {} and batch of {} tokens, both must be at least 1", options.n_ctx,
                     options.n_ubatch);
     MINFER_TRY(check_kv_fits(model.hparams(), options));
-    for (auto* const backend : backends)
-        for (const auto& weight : model.weights()) MINFER_TRY(backend->register_weight(weight));
-    auto engine = std::unique_ptr<Engine>(new Engine(model, std::move(backends), options));
+    auto placed = MINFER_TRY(minfer::offload(model, backends, options.gpu_layers));
+    for (const auto* const backend : placed.backends)
+        if (!backend->reads_kv(options.kv_format))
+            return fail(Fault::Unsupported, "backend {} does not read a KV cache of {} cells",
+                        backend->name(), name(options.kv_format));
+    auto engine = std::unique_ptr<Engine>(new Engine(model, std::move(placed), options));
+    MINFER_TRY(engine->keep_fused_nodes_off_the_cpu());
     MINFER_TRY(engine->prepare(1, 1));
     return engine;
 }
 
-Engine::Engine(const Model& model, std::vector<Backend*> backends, EngineOptions options)
+Engine::Engine(const Model& model, Offload offload, EngineOptions options)
     : model_(model),
+      offload_(std::move(offload)),
       options_(options),
-      runner_(std::move(backends),
+      runner_(offload_.backends,
               [&model](const GraphParams& params) { return model.build(params); }) {}
 
+GraphParams Engine::params(size_t n_tokens, size_t n_out) const {
+    const bool decode = n_tokens == 1 && offload_.on_device();
+    return {.n_tokens = n_tokens,
+            .n_out = n_out,
+            .n_ctx = options_.n_ctx,
+            .gpu = offload_.on_device(),
+            .gpu_layers = offload_.gpu_layers,
+            .fuse_qkv = decode && options_.fuse_qkv,
+            .fuse_ffn = decode && options_.fuse_ffn,
+            .concat_weights = decode && options_.concat_weights,
+            .kv_format = options_.kv_format};
+}
+
+// A device may run a chain of plain nodes and not the fused form of it, for this shape or at all;
+// and only devices run fused forms. Where one would be left to the CPU, the chain is used.
+Result<> Engine::keep_fused_nodes_off_the_cpu() {
+    const auto decode = params(1, 1);
+    auto graph = MINFER_TRY(model_.build(decode));
+    lower(graph, decode, offload_.backends);
+    for (const auto& node : graph.nodes) {
+        if (node.backend != BackendId::Cpu) continue;
+        if (std::holds_alternative<op::FusedQkv>(node.op) ||
+            std::holds_alternative<op::FusedQkvNorm>(node.op))
+            options_.fuse_qkv = false;
+        if (std::holds_alternative<op::FusedFfn>(node.op)) options_.fuse_ffn = false;
+    }
+    return {};
+}
+
 Result<> Engine::prepare(size_t n_tokens, size_t n_out) {
-    return runner_.bind({.n_tokens = n_tokens,
-                         .n_out = n_out,
-                         .n_ctx = options_.n_ctx,
-                         .kv_format = options_.kv_format});
+    return runner_.bind(params(n_tokens, n_out));
 }
 
 Result<std::span<const float>> Engine::evaluate(std::span<const TokenId> tokens, size_t n_out,

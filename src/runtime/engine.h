@@ -9,6 +9,7 @@
 
 #include "graph/runner.h"
 #include "model/model.h"
+#include "runtime/offload.h"
 #include "text/token_id.h"
 
 namespace minfer {
@@ -18,13 +19,21 @@ struct EngineOptions {
     size_t n_ubatch = 512;  // most tokens in one graph; results do not depend on it
     KvFormat kv_format = KvFormat::F32;
     std::optional<size_t> memory_budget_bytes;  // a KV arena above it is refused, not tried
+    // Blocks on a device when there is one, from the first on; what lies outside every block goes
+    // with the last.
+    size_t gpu_layers = SIZE_MAX;
+    // A decode step runs fused nodes where model and device have them. Over the joined weights of
+    // the model (Model::join_weights) if asked for, else over the weights as they are.
+    bool fuse_qkv = true, fuse_ffn = true;
+    bool concat_weights = false;
 };
 
 class Engine {
   public:
     // Registers the weights and builds the decode graph, so that whatever cannot run is refused
-    // here by name; a KV arena above the budget is OutOfMemory. Model and backends (priority order,
-    // CPU last) outlive the engine.
+    // here by name; a KV arena above the budget is OutOfMemory, cells that a device in use does
+    // not read are Unsupported. A device that has no kernel for one of its weights is not used at
+    // all: offload() tells. Model and backends (priority order, CPU last) outlive the engine.
     static Result<std::unique_ptr<Engine>> create(const Model& model,
                                                   std::vector<Backend*> backends,
                                                   EngineOptions options);
@@ -47,6 +56,8 @@ class Engine {
     size_t n_ctx() const { return options_.n_ctx; }
     const Model& model() const { return model_; }
     const EngineOptions& options() const { return options_; }
+    // What runs where, and why if not on a device.
+    const Offload& offload() const { return offload_; }
     const RunnerCounters& counters() const { return runner_.counters(); }
     const Graph& graph() const { return runner_.graph(); }  // the one last run
 
@@ -54,10 +65,13 @@ class Engine {
     Result<> prepare(size_t n_tokens, size_t n_out);
 
   private:
-    Engine(const Model& model, std::vector<Backend*> backends, EngineOptions options);
+    Engine(const Model& model, Offload offload, EngineOptions options);
+    GraphParams params(size_t n_tokens, size_t n_out) const;
+    Result<> keep_fused_nodes_off_the_cpu();
     Result<> run(std::span<const TokenId> tokens, std::span<float> logits);
 
     const Model& model_;
+    Offload offload_;
     EngineOptions options_;
     GraphRunner runner_;
     size_t n_past_ = 0;

@@ -31,7 +31,10 @@ class FakeBackend : public Backend {
     std::vector<std::string> trace;  // node names, when tracing
     bool tracing = false;
     size_t allocs_left = SIZE_MAX;
-    std::string fail_node;
+    std::string fail_node, fail_weight;
+    Fault weight_fault = Fault::OutOfMemory;
+    std::vector<std::span<const std::byte>> mappings;
+    size_t weights_finished = 0;  // times finish_weights() was called
 
     void add_weight(std::string name, Shape shape, std::vector<float> values) {
         values_.push_back(std::move(values));
@@ -48,8 +51,23 @@ class FakeBackend : public Backend {
     bool supports_swiglu_fusion() const override { return swiglu_fusion; }
     bool reads_kv(KvFormat format) const override { return kv_formats.contains(format); }
 
+    void add_mapping(std::span<const std::byte> mapping) override { mappings.push_back(mapping); }
+    Result<> finish_weights() override {
+        ++weights_finished;
+        return {};
+    }
     Result<> register_weight(const Weight& weight) override {
-        if (!find_weight(weight.name)) weights_.push_back(weight);
+        if (weight.shape[1] > 1 && !supports_weight(weight.dtype))
+            return fail(Fault::Unsupported, "weight '{}': no kernel for {}", weight.name,
+                        minfer::name(weight.dtype));
+        if (weight.name == fail_weight)
+            return fail(weight_fault, "weight '{}': failed on request", weight.name);
+        if (const auto id = find_weight(weight.name)) {
+            if (weights_[std::to_underlying(*id)].data.data() == weight.data.data()) return {};
+            return fail(Fault::BadInput, "weight '{}' is registered already with other data",
+                        weight.name);
+        }
+        weights_.push_back(weight);
         return {};
     }
     std::optional<WeightId> find_weight(std::string_view name) const override {

@@ -26,8 +26,19 @@ bool runs_as_matrix(DType dtype) {
 }
 
 Result<> WeightTable::add(const Weight& weight) {
-    if (by_name_.contains(weight.name)) return {};
     const auto& shape = weight.shape;
+    if (const auto id = find(weight.name)) {
+        // Borrowed bytes are the same weight only at the same address.
+        const auto& known = (*this)[*id];
+        if (known.data.data() == weight.data.data() && known.data.size() == weight.data.size() &&
+            known.dtype == weight.dtype && known.shape == shape)
+            return {};
+        return fail(Fault::BadInput,
+                    "weight '{}' is registered already, as {} [{}, {}], and this {} [{}, {}] has "
+                    "other data",
+                    weight.name, name(known.dtype), known.shape[0], known.shape[1],
+                    name(weight.dtype), shape[0], shape[1]);
+    }
     const bool matrix = shape[1] > 1;
     if (matrix && !runs_as_matrix(weight.dtype))
         return fail(Fault::Unsupported, "weight '{}': type {} does not run, these do: {}",

@@ -15,8 +15,9 @@ bool runs_as_matrix(DType dtype);
 
 class WeightTable {
   public:
-    // A known name is a no-op. Unsupported for a type without a kernel, BadInput for a shape or a
-    // byte count that does not fit; both name the weight.
+    // A known name at the same address with the same type and shape is a no-op, otherwise it is
+    // BadInput. Unsupported for a type without a kernel, BadInput for a shape or a byte count that
+    // does not fit; all name the weight.
     Result<> add(const Weight& weight);
     std::optional<WeightId> find(std::string_view name) const;
     const Weight& operator[](WeightId id) const { return weights_[std::to_underlying(id)]; }

@@ -86,9 +86,34 @@ TEST(CpuBackend, WeightsAreBorrowedByNameAndAKnownNameIsKept) {
     ASSERT_TRUE(backend->register_weight(weight));
     const auto id = backend->find_weight(weight.name);
     ASSERT_TRUE(id);
-    ASSERT_TRUE(backend->register_weight({.name = weight.name}));
+    ASSERT_TRUE(backend->register_weight(weight));
     EXPECT_EQ(backend->find_weight(weight.name), id);
     EXPECT_FALSE(backend->find_weight("blk.0.attn_k.weight"));
+    EXPECT_EQ(backend->weights_bytes(), bytes.size());
+}
+
+TEST(CpuBackend, AKnownNameWithOtherDataIsRefused) {
+    auto backend = make_cpu_backend();
+    const auto bytes = random_rows(DType::F32, 4 * 4, 1), copy = bytes;
+    const auto weight =
+        Weight{.name = "w", .dtype = DType::F32, .shape = {4, 4, 1, 1}, .data = std::span(bytes)};
+    ASSERT_TRUE(backend->register_weight(weight));
+    // Equal bytes elsewhere are other data: the first are borrowed and may go away.
+    auto elsewhere = weight;
+    elsewhere.data = copy;
+    auto reshaped = weight;
+    reshaped.shape = {2, 8, 1, 1};
+    auto retyped = weight;
+    retyped.dtype = DType::F16;
+    for (const auto& other : {elsewhere, reshaped, retyped}) {
+        const auto done = backend->register_weight(other);
+        ASSERT_FALSE(done);
+        EXPECT_EQ(done.error().fault, Fault::BadInput);
+        EXPECT_NE(done.error().what.find("weight 'w' is registered already, as F32 [4, 4]"),
+                  std::string::npos)
+            << done.error().what;
+    }
+    EXPECT_TRUE(backend->register_weight(weight));
     EXPECT_EQ(backend->weights_bytes(), bytes.size());
 }
 
