@@ -37,6 +37,13 @@ Result<> Context::submit() {
     return done;
 }
 
+std::unexpected<Error> Context::give_up_split(Error cause) {
+    if (commands_)
+        if (const auto done = submit(); !done)
+            cause.what += fmt::format("; what came before it: {}", done.error().what);
+    return std::unexpected(std::move(cause));
+}
+
 // Its kernels may still write to buffers that are about to be used again.
 Result<> Context::wait_for_abandoned() {
     if (!abandoned_) return {};

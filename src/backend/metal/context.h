@@ -32,8 +32,12 @@ struct Context {
         return commands->dispatch(pipeline, launch, buffers, args);
     }
     Result<CommandBuffer*> open();
-    // Submits what was encoded, if anything, and waits. Afterwards host memory is current.
+    // Submits what was encoded, if anything, and waits, for what was given up earlier as well.
+    // Afterwards host memory is current.
     Result<> submit();
+    // Ends a split in which `cause` happened, so that nothing of it runs with a later one: what was
+    // encoded before is submitted, as moved cells have to stay moved. Returns `cause`.
+    std::unexpected<Error> give_up_split(Error cause);
 
     // Memory of a call as `count` elements of four bytes; BadInput naming both sizes when the
     // reference's logical length differs.
@@ -54,7 +58,7 @@ struct Context {
     Result<> wait_for_abandoned();
 
     std::unique_ptr<CommandBuffer> commands_;
-    std::shared_ptr<Flight> abandoned_;  // work whose wait was given up
+    std::shared_ptr<Flight> abandoned_;  // work whose wait was given up; commands_ is empty then
 };
 
 }  // namespace minfer::metal

@@ -1,5 +1,6 @@
 #include "backend/metal/metal_backend.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "backend/metal/ops.h"
@@ -56,14 +57,15 @@ void MetalBackend::add_mapping(std::span<const std::byte> pages) {
 }
 
 Result<> MetalBackend::register_weight(const Weight& weight) {
-    if (weight.shape[1] > 1 && !supports_weight(weight.dtype))
+    // A matrix of one row looks like a vector: both get the kernels of their type.
+    if (supports_weight(weight.dtype))
+        MINFER_TRY(context_->kernels.build_for(*context_->device, weight.dtype));
+    else if (weight.shape[1] > 1)
         return fail(Fault::Unsupported, "weight '{}': type {} does not run on Metal", weight.name,
                     minfer::name(weight.dtype));
-    if (weight.shape[1] == 1 && weight.dtype != DType::F32)
+    else if (weight.dtype != DType::F32)
         return fail(Fault::Unsupported, "weight '{}': one-dimensional weights are F32, found {}",
                     weight.name, minfer::name(weight.dtype));
-    if (weight.shape[1] > 1)
-        MINFER_TRY(context_->kernels.build_for(*context_->device, weight.dtype));
     return context_->weights.add(weight);
 }
 
@@ -74,8 +76,15 @@ std::optional<WeightId> MetalBackend::find_weight(std::string_view name) const {
 size_t MetalBackend::weights_bytes() const { return context_->weights.bytes(); }
 
 Result<> MetalBackend::finish_weights() {
-    const auto wrapped = MINFER_TRY(context_->weights.place(context_->options.copy_weights));
-    return metal::warm_up(*context_, wrapped);
+    auto& weights = context_->weights;
+    if (const auto budget = context_->budget_bytes; weights.bytes() + pool_bytes() > budget)
+        return fail(Fault::OutOfMemory,
+                    "{} bytes of weights and {} in the pool exceed the device budget of {}",
+                    weights.bytes(), pool_bytes(), budget);
+    MINFER_TRY(weights.place(context_->options.copy_weights));
+    MINFER_TRY(metal::warm_up(*context_, weights.untouched()));
+    weights.mark_touched();
+    return {};
 }
 
 Result<BufferId> MetalBackend::alloc(size_t bytes) {
@@ -96,8 +105,8 @@ Result<> MetalBackend::execute(const Call& call) {
     MINFER_ASSERT(call.node != nullptr);
     auto done =
         std::visit([&](const auto& op) { return metal::run(*context_, call, op); }, call.node->op);
-    if (!done) return at(describe(call), std::move(done).error());
-    return {};
+    if (done) return {};
+    return context_->give_up_split(at(describe(call), std::move(done).error()).error());
 }
 
 Result<> MetalBackend::copy_cells(BufRef region, size_t dst_row, size_t src_row, size_t rows,
@@ -110,11 +119,16 @@ Result<> MetalBackend::copy_cells(BufRef region, size_t dst_row, size_t src_row,
                     row_bytes, src_row, dst_row, held);
     if (dst_row == src_row || rows == 0) return {};
     auto* const commands = MINFER_TRY(context_->open());
-    // Copies that overlap are undefined: row by row, so that no row is overwritten before its turn.
-    for (size_t i = 0; i < rows; ++i) {
-        const auto row = dst_row < src_row ? i : rows - 1 - i;
-        MINFER_TRY(commands->copy(memory.part((src_row + row) * row_bytes, row_bytes),
-                                  memory.part((dst_row + row) * row_bytes, row_bytes)));
+    // A copy whose ends overlap is undefined: in runs no longer than the distance, those first that
+    // a later run would overwrite.
+    const bool is_down = dst_row < src_row;
+    const auto distance = is_down ? src_row - dst_row : dst_row - src_row;
+    for (size_t moved = 0; moved < rows;) {
+        const auto run = std::min(distance, rows - moved);
+        const auto row = is_down ? moved : rows - moved - run;
+        MINFER_TRY(commands->copy(memory.part((src_row + row) * row_bytes, run * row_bytes),
+                                  memory.part((dst_row + row) * row_bytes, run * row_bytes)));
+        moved += run;
     }
     return {};
 }
@@ -138,6 +152,8 @@ Result<> MetalBackend::read(BufRef from, std::span<std::byte> to) {
 Result<> MetalBackend::synchronize() { return context_->submit(); }
 
 std::string MetalBackend::device_name() const { return context_->device->name(); }
+
+bool MetalBackend::has_unified_memory() const { return context_->device->has_unified_memory(); }
 
 size_t MetalBackend::working_set_bytes() const {
     return context_->device->limits().working_set_bytes;

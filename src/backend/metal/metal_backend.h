@@ -60,7 +60,8 @@ class MetalBackend final : public Backend {
     // The sum of the registered extents, wrapped and copied alike.
     size_t weights_bytes() const override;
     // Wraps the pages of the mappings that hold new weights, copies the weights that lie in none,
-    // and has the device touch what was wrapped.
+    // and has the device touch what was wrapped. OutOfMemory naming weights, pool and budget when
+    // the weights exceed it, before anything is copied. May be called again after an error.
     Result<> finish_weights() override;
 
     Result<BufferId> alloc(size_t bytes) override;
@@ -69,6 +70,8 @@ class MetalBackend final : public Backend {
     size_t pool_count() const override;
     size_t pool_bytes() const override;
 
+    // An error ends the split: what was encoded before runs at once, and nothing of it is left for
+    // a later one.
     Result<> execute(const Call& call) override;
     Result<> copy_cells(BufRef region, size_t dst_row, size_t src_row, size_t rows,
                         size_t row_bytes) override;
@@ -77,7 +80,9 @@ class MetalBackend final : public Backend {
     Result<> read(BufRef from, std::span<std::byte> to) override;
     Result<> synchronize() override;
 
+    // Facts for a banner.
     std::string device_name() const;
+    bool has_unified_memory() const;
     size_t working_set_bytes() const;  // what the device recommends not to exceed
     MetalCounters counters() const;
 

@@ -1,39 +1,39 @@
 #include "backend/metal/weights.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cstdint>
 
 #include "base/mapped_file.h"
 
 namespace minfer::metal {
 namespace {
 
+uintptr_t address(const std::byte* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+
 bool lies_in(std::span<const std::byte> data, std::span<const std::byte> mapping) {
-    return data.data() >= mapping.data() &&
-           data.data() + data.size() <= mapping.data() + mapping.size();
+    const auto begin = address(data.data()), first = address(mapping.data());
+    return begin >= first && begin - first <= mapping.size() &&
+           data.size() <= mapping.size() - (begin - first);
 }
 
 }  // namespace
 
-Result<std::vector<WeightView>> plan_views(std::span<const std::byte> mapping,
-                                           std::span<const Weight> weights, size_t max_bytes) {
+std::vector<WeightView> plan_views(std::span<const std::byte> mapping,
+                                   std::span<const std::span<const std::byte>> weights,
+                                   size_t max_bytes) {
     auto inside = std::vector<size_t>();
     for (size_t i = 0; i < weights.size(); ++i)
-        if (lies_in(weights[i].data, mapping)) inside.push_back(i);
-    std::ranges::sort(inside, {}, [&](size_t i) { return weights[i].data.data(); });
+        if (lies_in(weights[i], mapping)) inside.push_back(i);
+    std::ranges::sort(inside, {}, [&](size_t i) { return address(weights[i].data()); });
 
     auto views = std::vector<WeightView>();
     size_t first_page = 0, end_page = 0;  // of the last view, as byte offsets into the mapping
     for (const size_t i : inside) {
-        const auto begin = static_cast<size_t>(weights[i].data.data() - mapping.data());
-        const auto end = begin + weights[i].data.size();
+        const auto begin = static_cast<size_t>(weights[i].data() - mapping.data());
         const auto page = begin / kMetalPage * kMetalPage;
-        const auto page_end = (end + kMetalPage - 1) / kMetalPage * kMetalPage;
-        if (page_end - page > max_bytes)
-            return fail(Fault::OutOfMemory,
-                        "weight '{}' takes {} bytes in whole pages, the device allows {} in one "
-                        "buffer",
-                        weights[i].name, page_end - page, max_bytes);
+        const auto page_end =
+            (begin + weights[i].size() + kMetalPage - 1) / kMetalPage * kMetalPage;
+        if (page_end - page > max_bytes) continue;
         const bool joins = !views.empty() && page <= end_page &&
                            std::max(end_page, page_end) - first_page <= max_bytes;
         if (!joins) {
@@ -48,10 +48,17 @@ Result<std::vector<WeightView>> plan_views(std::span<const std::byte> mapping,
     return views;
 }
 
+void Weights::add_mapping(std::span<const std::byte> pages) {
+    if (address(pages.data()) % kMetalPage == 0 && pages.size() % kMetalPage == 0)
+        mappings_.push_back(pages);
+}
+
 Result<> Weights::add(const Weight& weight) {
     if (const auto known = find(weight.name)) {
-        const auto& data = at(*known).weight.data;
-        if (data.data() == weight.data.data() && data.size() == weight.data.size()) return {};
+        const auto& [name, dtype, shape, data] = at(*known).weight;
+        if (dtype == weight.dtype && shape == weight.shape && data.data() == weight.data.data() &&
+            data.size() == weight.data.size())
+            return {};
         return fail(Fault::BadInput, "weight '{}': another one of this name is registered",
                     weight.name);
     }
@@ -73,37 +80,50 @@ Result<> Weights::add(const Weight& weight) {
     return {};
 }
 
-Result<std::vector<Slice>> Weights::place(bool copy_all) {
-    auto added = std::vector<Weight>();
-    for (size_t i = n_done_; i < placed_.size(); ++i) added.push_back(placed_[i].weight);
-    auto wrapped = std::vector<Slice>();
+Result<> Weights::place(bool copy_all) {
     if (!copy_all)
-        for (const auto& mapping : mappings_) {
-            const auto views =
-                MINFER_TRY(plan_views(mapping, added, device_.limits().buffer_bytes));
-            for (const auto& view : views) {
-                auto buffer = MINFER_TRY(device_.wrap(view.pages));
-                wrapped.push_back({.buffer = buffer.get(), .bytes = view.pages.size()});
-                for (const size_t i : view.weights) {
-                    auto& placed = placed_[n_done_ + i];
-                    placed.slice = {.buffer = buffer.get(),
-                                    .offset = static_cast<size_t>(placed.weight.data.data() -
-                                                                  view.pages.data()),
-                                    .bytes = placed.weight.data.size()};
-                }
-                buffers_.push_back(std::move(buffer));
-            }
-        }
-    for (; n_done_ < placed_.size(); ++n_done_)
-        if (placed_[n_done_].slice.buffer == nullptr) MINFER_TRY(copy(placed_[n_done_]));
-    return wrapped;
+        for (const auto& mapping : mappings_) MINFER_TRY(wrap(mapping));
+    for (; first_unplaced_ < placed_.size(); ++first_unplaced_) {
+        auto& placed = placed_[first_unplaced_];
+        if (placed.slice.buffer == nullptr) MINFER_TRY(copy(placed));
+    }
+    return {};
+}
+
+Result<> Weights::wrap(std::span<const std::byte> mapping) {
+    auto wanted = std::vector<std::span<const std::byte>>();
+    auto ids = std::vector<size_t>();  // of wanted
+    for (size_t i = first_unplaced_; i < placed_.size(); ++i) {
+        const auto& [weight, slice] = placed_[i];
+        if (slice.buffer != nullptr || address(weight.data.data()) % kWeightAlignment != 0)
+            continue;
+        wanted.push_back(weight.data);
+        ids.push_back(i);
+    }
+    for (const auto& view : plan_views(mapping, wanted, device_.limits().buffer_bytes)) {
+        auto buffer = device_.wrap(view.pages);
+        if (!buffer)
+            return minfer::at(fmt::format("weights from '{}' to '{}'",
+                                          placed_[ids[view.weights.front()]].weight.name,
+                                          placed_[ids[view.weights.back()]].weight.name),
+                              std::move(buffer).error());
+        for (const size_t i : view.weights)
+            placed_[ids[i]].slice = {
+                .buffer = buffer->get(),
+                .offset = static_cast<size_t>(wanted[i].data() - view.pages.data()),
+                .bytes = wanted[i].size()};
+        untouched_.push_back({.buffer = buffer->get(), .bytes = view.pages.size()});
+        buffers_.push_back(*std::move(buffer));
+    }
+    return {};
 }
 
 Result<> Weights::copy(Placed& placed) {
     const auto data = placed.weight.data;
-    auto buffer = device_.new_buffer(data.size());
-    if (!buffer) return minfer::at(fmt::format("weight '{}'", placed.weight.name), buffer.error());
-    std::memcpy((*buffer)->contents(), data.data(), data.size());
+    auto buffer = device_.copy(data);
+    if (!buffer)
+        return minfer::at(fmt::format("weight '{}'", placed.weight.name),
+                          std::move(buffer).error());
     placed.slice = {.buffer = buffer->get(), .bytes = data.size()};
     buffers_.push_back(*std::move(buffer));
     return {};

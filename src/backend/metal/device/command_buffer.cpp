@@ -73,10 +73,12 @@ Result<> CommandBuffer::dispatch_bytes(const Pipeline& pipeline, const Launch& l
     if (launch.threads.count() > pipeline.max_threads)
         return fail(Fault::Device, "kernel '{}' wants {} threads in a threadgroup, allowed are {}",
                     pipeline.name, launch.threads.count(), pipeline.max_threads);
-    if (launch.shared_bytes > device_.limits().threadgroup_bytes)
+    MINFER_ASSERT(launch.shared_bytes % 16 == 0);
+    if (const size_t wanted = pipeline.shared_bytes + launch.shared_bytes;
+        wanted > device_.limits().threadgroup_bytes)
         return fail(Fault::Device,
                     "kernel '{}' wants {} bytes of threadgroup memory, the device has {}",
-                    pipeline.name, launch.shared_bytes, device_.limits().threadgroup_bytes);
+                    pipeline.name, wanted, device_.limits().threadgroup_bytes);
     MINFER_TRY(open_compute());
     labels_.add(pipeline.name);
     compute_->setComputePipelineState(pipeline.state.get());
@@ -103,6 +105,7 @@ Result<> CommandBuffer::copy(const Slice& from, const Slice& to) {
         close_encoders();
         blit_ = NS::RetainPtr(flight_->commands->blitCommandEncoder());
         if (!blit_) return fail(Fault::Device, "no blit encoder");
+        labels_.add("copy");
     }
     blit_->copyFromBuffer(from.buffer, from.offset, to.buffer, to.offset, to.bytes);
     return {};

@@ -39,7 +39,7 @@ class CommandBuffer {
     ~CommandBuffer();  // not submitted: the work is dropped
 
     // Binds `buffers` at 0, 1, ..., then the bytes of `args`. Device naming kernel and both numbers
-    // when the launch exceeds a limit.
+    // when the launch exceeds a limit; then nothing was encoded.
     template <class Args>
     Result<> dispatch(const Pipeline& pipeline, const Launch& launch,
                       std::initializer_list<Slice> buffers, const Args& args) {
@@ -50,7 +50,8 @@ class CommandBuffer {
     Result<> dispatch_bytes(const Pipeline& pipeline, const Launch& launch,
                             std::span<const Slice> buffers, std::span<const std::byte> args);
 
-    // Copies between slices of equal size that do not overlap, ordered with the dispatches.
+    // Copies between slices of equal size that do not overlap, ordered with the dispatches and with
+    // each other.
     Result<> copy(const Slice& from, const Slice& to);
 
     // Commits and waits `bound_seconds` at most. Device carrying the status and the labels. When

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "backend/metal/device/launch.h"
 #include "backend/metal/device/library.h"
 #include "base/mapped_file.h"
 
@@ -20,6 +21,7 @@ Result<std::unique_ptr<Device>> Device::create(const std::string& library) {
     device->device_ = NS::TransferPtr(MTL::CreateSystemDefaultDevice());
     if (!device->device_) return fail(Fault::Device, "no Metal device");
     device->library_ = MINFER_TRY(load_library(device->device_.get(), library));
+    device->library_path_ = library;
     device->queue_ = NS::TransferPtr(device->device_->newCommandQueue());
     if (!device->queue_) return fail(Fault::Device, "{}: no command queue", device->name());
     device->limits_ = {.threadgroup_bytes = device->device_->maxThreadgroupMemoryLength(),
@@ -33,13 +35,25 @@ Result<Pipeline> Device::pipeline(std::string_view kernel) const {
     const auto name = std::string(kernel);
     const auto function = NS::TransferPtr(
         library_->newFunction(NS::String::string(name.c_str(), NS::UTF8StringEncoding)));
-    if (!function) return fail(Fault::NotFound, "the kernel library has no function '{}'", kernel);
+    if (!function)
+        return fail(Fault::NotFound, "{} has no kernel '{}'",
+                    library_path_.empty() ? "the built-in library"
+                                          : fmt::format("kernel library '{}'", library_path_),
+                    kernel);
     NS::Error* error = nullptr;
     auto state = NS::TransferPtr(device_->newComputePipelineState(function.get(), &error));
     if (!state)
         return fail(Fault::Device, "kernel '{}' cannot be built: {}", kernel, describe(error));
+    if (state->threadExecutionWidth() != kSimdWidth)
+        return fail(Fault::Device, "kernel '{}' runs {} threads in a SIMD group here, not {}",
+                    kernel, state->threadExecutionWidth(), kSimdWidth);
+    built_kernels_.push_back(name);
     const size_t max_threads = state->maxTotalThreadsPerThreadgroup();
-    return Pipeline{.state = std::move(state), .name = name, .max_threads = max_threads};
+    const size_t shared_bytes = state->staticThreadgroupMemoryLength();
+    return Pipeline{.state = std::move(state),
+                    .name = name,
+                    .max_threads = max_threads,
+                    .shared_bytes = shared_bytes};
 }
 
 std::vector<std::string> Device::kernel_names() const {
@@ -52,14 +66,28 @@ std::vector<std::string> Device::kernel_names() const {
 }
 
 Result<Buffer> Device::new_buffer(size_t bytes) const {
-    if (bytes > limits_.buffer_bytes)
-        return fail(Fault::OutOfMemory, "{} bytes in one buffer, the device allows {}", bytes,
-                    limits_.buffer_bytes);
+    MINFER_TRY(check_size(bytes));
     auto buffer = NS::TransferPtr(device_->newBuffer(bytes, MTL::ResourceStorageModeShared));
     if (!buffer) return fail(Fault::OutOfMemory, "the device has no room for {} bytes", bytes);
     // A cell nobody wrote must not turn a product with 0 into NaN.
     std::memset(buffer->contents(), 0, bytes);
     return buffer;
+}
+
+Result<Buffer> Device::copy(std::span<const std::byte> bytes) const {
+    MINFER_TRY(check_size(bytes.size()));
+    auto buffer = NS::TransferPtr(
+        device_->newBuffer(bytes.data(), bytes.size(), MTL::ResourceStorageModeShared));
+    if (!buffer)
+        return fail(Fault::OutOfMemory, "the device has no room for {} bytes", bytes.size());
+    return buffer;
+}
+
+Result<> Device::check_size(size_t bytes) const {
+    MINFER_ASSERT(bytes > 0);
+    if (bytes <= limits_.buffer_bytes) return {};
+    return fail(Fault::OutOfMemory, "{} bytes in one buffer, the device allows {}", bytes,
+                limits_.buffer_bytes);
 }
 
 Result<Buffer> Device::wrap(std::span<const std::byte> pages) const {

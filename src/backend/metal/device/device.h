@@ -24,7 +24,8 @@ struct DeviceLimits {
 struct Pipeline {
     NS::SharedPtr<MTL::ComputePipelineState> state;
     std::string name;
-    size_t max_threads = 0;  // of a threadgroup
+    size_t max_threads = 0;   // of a threadgroup
+    size_t shared_bytes = 0;  // threadgroup memory that the kernel itself declares
 };
 
 using Buffer = NS::SharedPtr<MTL::Buffer>;
@@ -42,16 +43,23 @@ struct Slice {
 class Device {
   public:
     // The system's default device with the library at `library`, or the built-in one when that is
-    // empty. Device when there is none; BadInput naming the path of a library that cannot be read.
+    // empty. Device when there is no device; NotFound, Io, BadInput or Device naming the path of a
+    // library that does not load.
     static Result<std::unique_ptr<Device>> create(const std::string& library);
 
-    // NotFound for a name the library does not have, Device for one that does not compile.
+    // NotFound for a name the library does not have, Device for one that cannot be built or whose
+    // SIMD groups are not kSimdWidth wide.
     Result<Pipeline> pipeline(std::string_view kernel) const;
+    // Of the library; and those that pipeline() built, in that order. A kernel that is in one list
+    // only is a mistake that would otherwise show as mere slowness.
     std::vector<std::string> kernel_names() const;
+    std::span<const std::string> built_kernels() const { return built_kernels_; }
 
-    // Shared memory, zeroed. OutOfMemory with the size.
+    // Shared memory, zeroed; `bytes` > 0. OutOfMemory with the size.
     Result<Buffer> new_buffer(size_t bytes) const;
-    // The host's own pages: 16 KiB aligned base and size.
+    // The same, holding a copy of `bytes`.
+    Result<Buffer> copy(std::span<const std::byte> bytes) const;
+    // The host's own pages, not copied: 16 KiB aligned base and size, which outlive the buffer.
     Result<Buffer> wrap(std::span<const std::byte> pages) const;
 
     const DeviceLimits& limits() const { return limits_; }
@@ -62,10 +70,14 @@ class Device {
 
   private:
     Device() = default;
+    Result<> check_size(size_t bytes) const;
+
     NS::SharedPtr<MTL::Device> device_;
     NS::SharedPtr<MTL::CommandQueue> queue_;
     NS::SharedPtr<MTL::Library> library_;
+    std::string library_path_;  // empty: built in
     DeviceLimits limits_;
+    mutable std::vector<std::string> built_kernels_;
 };
 
 // Objects that Metal hands out autoreleased go away at the end of this scope unless retained. Every
