@@ -1,17 +1,42 @@
 #include "backend/metal/kernels.h"
 
+#include <algorithm>
+
 namespace minfer::metal {
+namespace {
+
+constexpr DType kWeightTypes[] = {DType::Q4_0, DType::Q4_1, DType::Q5_0, DType::Q5_1,
+                                  DType::Q8_0, DType::Q4_K, DType::Q5_K, DType::Q6_K,
+                                  DType::F16,  DType::BF16, DType::F32};
+
+}  // namespace
+
+bool runs_as_weight(DType dtype) {
+    return std::ranges::find(kWeightTypes, dtype) != std::end(kWeightTypes);
+}
+
+Result<std::string> weight_kernel_name(std::string_view family, DType dtype) {
+    if (!runs_as_weight(dtype))
+        return fail(Fault::Unsupported, "type {} does not run on Metal", name(dtype));
+    auto kernel = fmt::format("{}_{}", family, name(dtype));
+    std::ranges::transform(kernel, kernel.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    });
+    return kernel;
+}
 
 Result<Kernels> Kernels::build(const Device& device) {
     Kernels kernels;
     kernels.elementwise = MINFER_TRY(ElementwiseKernels::build(device));
     kernels.norm = MINFER_TRY(NormKernels::build(device));
+    kernels.gather = MINFER_TRY(GatherKernels::build(device));
     kernels.warm_up = MINFER_TRY(WarmUpKernels::build(device));
     return kernels;
 }
 
-Result<> Kernels::build_for(const Device&, DType dtype) {
-    return fail(Fault::Unsupported, "type {} does not run on Metal", name(dtype));
+Result<> Kernels::build_for(const Device& device, DType dtype) {
+    MINFER_TRY(gather.build_for(device, dtype));
+    return {};
 }
 
 }  // namespace minfer::metal

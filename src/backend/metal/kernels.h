@@ -3,15 +3,22 @@
 // of a weight type when the first weight of that type is registered; none while a model runs.
 
 #include "backend/metal/elementwise.h"
+#include "backend/metal/gather.h"
 #include "backend/metal/norm.h"
 #include "backend/metal/warm_up.h"
 #include "tensor/dtype.h"
 
 namespace minfer::metal {
 
+// The types that weight matrices have: those that every kernel of matrices is made for.
+bool runs_as_weight(DType dtype);
+// "get_rows" and Q4_K: "get_rows_q4_k". Unsupported for a type that does not run.
+Result<std::string> weight_kernel_name(std::string_view family, DType dtype);
+
 struct Kernels {
     ElementwiseKernels elementwise;
     NormKernels norm;
+    GatherKernels gather;
     WarmUpKernels warm_up;
 
     // Errors name the kernel.

@@ -45,10 +45,11 @@ bool MetalBackend::supports(const Op& op, DType dtype) const {
     if (is_any<op::Input, op::View>(op)) return dtype == DType::F32 || dtype == DType::I32;
     if (dtype != DType::F32) return false;
     if (is_any<op::Add, op::Mul, op::Silu, op::SwiGlu>(op)) return true;
+    if (is_any<op::Embed, op::GatherRows>(op)) return true;
     return is_any<op::RmsNorm, op::QkNorm>(op);
 }
 
-bool MetalBackend::supports_weight(DType) const { return false; }
+bool MetalBackend::supports_weight(DType dtype) const { return metal::runs_as_weight(dtype); }
 
 bool MetalBackend::reads_kv(KvFormat format) const { return format == KvFormat::F32; }
 
