@@ -1,7 +1,8 @@
 #pragma once
 // A backend for tests of the graph layer: plain loops over f32, any id, any subset of the ops, and
-// counters. Memory is filled with a pattern that reads as NaN when it is handed out, so that a
-// value nobody wrote shows. Executing allocates nothing.
+// counters. Weights of other types are dequantised when they are registered. Memory is filled with
+// a pattern that reads as NaN when it is handed out, so that a value nobody wrote shows. Executing
+// allocates nothing.
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "graph/backend.h"
+#include "tensor/dequantize.h"
 
 namespace minfer {
 
@@ -41,6 +43,11 @@ class FakeBackend : public Backend {
         const auto bytes = std::as_bytes(std::span(values_.back()));
         weights_.push_back({std::move(name), DType::F32, shape, bytes});
     }
+    std::vector<std::string> weight_names() const {
+        auto names = std::vector<std::string>();
+        for (const auto& weight : weights_) names.push_back(weight.name);
+        return names;
+    }
     size_t buffers_in_use() const { return static_cast<size_t>(std::ranges::count(in_use_, true)); }
 
     BackendId id() const override { return id_; }
@@ -67,6 +74,8 @@ class FakeBackend : public Backend {
             return fail(Fault::BadInput, "weight '{}' is registered already with other data",
                         weight.name);
         }
+        auto& values = values_.emplace_back(elements(weight.shape));
+        dequantize_row(weight.dtype, weight.data.data(), values.data(), values.size());
         weights_.push_back(weight);
         return {};
     }
@@ -153,10 +162,7 @@ class FakeBackend : public Backend {
         const auto bytes = memory(ref);
         return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
     }
-    std::span<const float> weight(WeightId id) const {
-        const auto& data = weights_.at(std::to_underlying(id)).data;
-        return {reinterpret_cast<const float*>(data.data()), data.size() / sizeof(float)};
-    }
+    std::span<const float> weight(WeightId id) const { return values_.at(std::to_underlying(id)); }
     static float silu(float x) { return x / (1 + std::exp(-x)); }
 
     Result<> compute(const op::Add&, const Call& call) {
@@ -371,8 +377,8 @@ class FakeBackend : public Backend {
 
     BackendId id_;
     std::string name_;
-    std::vector<std::vector<float>> values_;
     std::vector<Weight> weights_;
+    std::vector<std::vector<float>> values_;  // of each weight
     std::vector<std::vector<std::byte>> pool_;
     std::vector<bool> in_use_;
 };
