@@ -31,11 +31,14 @@ Result<Kernels> Kernels::build(const Device& device) {
     kernels.norm = MINFER_TRY(NormKernels::build(device));
     kernels.gather = MINFER_TRY(GatherKernels::build(device));
     kernels.warm_up = MINFER_TRY(WarmUpKernels::build(device));
+    kernels.add_bias = MINFER_TRY(device.pipeline("add_bias_f32"));
     return kernels;
 }
 
 Result<> Kernels::build_for(const Device& device, DType dtype) {
     MINFER_TRY(gather.build_for(device, dtype));
+    if (has_matmul(dtype) && !matmul.contains(dtype))
+        matmul[dtype] = MINFER_TRY(MatmulKernels::build(device, dtype));
     return {};
 }
 

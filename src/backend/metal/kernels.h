@@ -2,8 +2,11 @@
 // The pipelines of a backend. Those that any model needs are built when the backend is made, those
 // of a weight type when the first weight of that type is registered; none while a model runs.
 
+#include <map>
+
 #include "backend/metal/elementwise.h"
 #include "backend/metal/gather.h"
+#include "backend/metal/matmul.h"
 #include "backend/metal/norm.h"
 #include "backend/metal/warm_up.h"
 #include "tensor/dtype.h"
@@ -20,6 +23,8 @@ struct Kernels {
     NormKernels norm;
     GatherKernels gather;
     WarmUpKernels warm_up;
+    Pipeline add_bias;
+    std::map<DType, MatmulKernels> matmul;
 
     // Errors name the kernel.
     static Result<Kernels> build(const Device& device);

@@ -14,6 +14,7 @@ Result<> run(Context&, const Call&, const op::RmsNorm&);
 Result<> run(Context&, const Call&, const op::QkNorm&);
 Result<> run(Context&, const Call&, const op::Embed&);
 Result<> run(Context&, const Call&, const op::GatherRows&);
+Result<> run(Context&, const Call&, const op::MatMul&);
 
 // Nothing to compute: the host fills inputs, the planner places views, loads only name a region.
 inline Result<> run(Context&, const Call&, const op::Input&) { return {}; }

@@ -1,0 +1,195 @@
+#include "backend/metal/matmul.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "backend/metal/kernels/add_bias.h"
+#include "backend/metal/ops.h"
+
+namespace minfer::metal {
+namespace {
+
+// How the kernels of a type share out the work; the other half is in kernels/mul_mv*.metal.
+struct MulMvShape {
+    DType dtype;
+    std::string_view kernel;
+    uint32_t rows;         // of a lane, with one column
+    uint32_t block_lanes;  // that share a block
+    uint32_t block;        // weights
+    uint32_t simdgroups;   // of a threadgroup, at most
+    bool splits_k;         // the SIMD groups share rows
+};
+
+constexpr MulMvShape kShapes[] = {
+    {DType::F32, "mul_mv_f32", kMulMvRowsFloat, 1, 8, 4, true},
+    {DType::BF16, "mul_mv_bf16", kMulMvRowsFloat, 1, 8, 4, true},
+};
+
+const MulMvShape* find_shape(DType dtype) {
+    const auto* const found = std::ranges::find(kShapes, dtype, &MulMvShape::dtype);
+    return found == std::end(kShapes) ? nullptr : found;
+}
+
+bool is_float(DType dtype) {
+    return dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16;
+}
+
+Result<> check(const Matrices& matrices, const Slice& x, size_t n_tokens, const Slice& out) {
+    const auto& type = info(matrices.dtype);
+    if (!has_matmul(matrices.dtype))
+        return fail(Fault::Unsupported,
+                    "no kernel multiplies weights of type {}; mul_mv_q4_0 would take them for "
+                    "something else",
+                    type.name);
+    if (matrices.in_dim == 0 || matrices.in_dim % type.block_values != 0)
+        return fail(Fault::BadInput, "rows of {} weights, {} needs multiples of {}",
+                    matrices.in_dim, type.name, type.block_values);
+    MINFER_ASSERT(matrices.count >= 1 && matrices.count <= matrices.weights.size());
+    if (matrices.count > 1 && n_tokens != 1)
+        return fail(Fault::Unsupported, "{} matrices at once take 1 token, found {}",
+                    matrices.count, n_tokens);
+    for (size_t i = 0; i < matrices.count; ++i) {
+        const auto bytes = row_bytes(matrices.dtype, matrices.in_dim) * matrices.rows[i];
+        const auto& slice = matrices.weights[i];
+        if (bytes == 0 || slice.bytes != bytes)
+            return fail(Fault::BadInput, "{} weights [{}, {}] take {} bytes, found {}", type.name,
+                        matrices.in_dim, matrices.rows[i], bytes, slice.bytes);
+        if (slice.offset % 4 != 0)
+            return fail(Fault::BadInput, "weights at byte {} of their buffer, kernels load words",
+                        slice.offset);
+    }
+    if (n_tokens == 0 || x.bytes != n_tokens * matrices.in_dim * sizeof(float))
+        return fail(Fault::BadInput, "activations [{}, {}] take {} bytes, found {}",
+                    matrices.in_dim, n_tokens, n_tokens * matrices.in_dim * sizeof(float), x.bytes);
+    if (out.bytes != n_tokens * matrices.out_dim() * sizeof(float))
+        return fail(Fault::BadInput, "products [{}, {}] take {} bytes, found {}",
+                    matrices.out_dim(), n_tokens, n_tokens * matrices.out_dim() * sizeof(float),
+                    out.bytes);
+    return {};
+}
+
+Result<> mul_mv(Context& context, const Matrices& matrices, const Slice& x, size_t n_tokens,
+                const Slice& out, MatmulTier tier) {
+    const auto plan = plan_mul_mv(matrices, n_tokens, tier);
+    const auto& kernels = context.kernels.matmul.at(matrices.dtype);
+    const auto& w = matrices.weights;
+    return context.dispatch(
+        kernels.mul_mv[plan.columns - 1], plan.launch,
+        {w[0], w[matrices.count > 1 ? 1 : 0], w[matrices.count > 2 ? 2 : 0], x, out}, plan.args);
+}
+
+}  // namespace
+
+bool has_matmul(DType dtype) { return find_shape(dtype) != nullptr; }
+
+MatmulTier matmul_tier(DType dtype, size_t out_dim, size_t n_tokens, const MetalOptions& options) {
+    if (n_tokens == 1) return MatmulTier::Single;
+    if (options.specified_tiers) {
+        const bool large = !is_float(dtype) && (out_dim >= 2048 || n_tokens >= 9);
+        return large && options.gemm ? MatmulTier::Gemm : MatmulTier::Multi;
+    }
+    if (n_tokens <= 8) return MatmulTier::MultiColumn;
+    return options.gemm ? MatmulTier::Gemm : MatmulTier::Multi;
+}
+
+Result<MatmulKernels> MatmulKernels::build(const Device& device, DType dtype) {
+    const auto* const shape = find_shape(dtype);
+    if (shape == nullptr)
+        return fail(Fault::Unsupported, "type {} does not run on Metal", name(dtype));
+    MatmulKernels kernels;
+    const auto base = std::string(shape->kernel);
+    kernels.mul_mv[0] = MINFER_TRY(device.pipeline(base));
+    for (size_t columns = 2; columns <= kernels.mul_mv.size(); ++columns)
+        kernels.mul_mv[columns - 1] =
+            MINFER_TRY(device.pipeline(fmt::format("{}_{}", base, columns)));
+    return kernels;
+}
+
+MulMvPlan plan_mul_mv(const Matrices& matrices, size_t n_tokens, MatmulTier tier) {
+    MINFER_ASSERT(tier != MatmulTier::Gemm);
+    const auto* const shape = find_shape(matrices.dtype);
+    MINFER_ASSERT(shape != nullptr);
+    const auto in_dim = static_cast<uint32_t>(matrices.in_dim);
+    const auto tokens = static_cast<uint32_t>(n_tokens);
+
+    // Parts of a row that lanes work on side by side. A short row leaves lanes for other rows.
+    const auto parts = ceil_div(in_dim, shape->block) * shape->block_lanes;
+    const auto lanes = std::min(std::bit_ceil(parts), kSimdWidth);
+    const auto simdgroups = shape->splits_k
+                                ? std::min(ceil_div(parts, kSimdWidth), shape->simdgroups)
+                                : shape->simdgroups;
+
+    MulMvPlan plan;
+    const auto passes = tier == MatmulTier::MultiColumn ? ceil_div(tokens, 4U) : 1;
+    if (tier == MatmulTier::MultiColumn) plan.columns = ceil_div(tokens, passes);
+    const uint32_t rows = plan.columns == 1 ? shape->rows : uint32_t{kMulMvRowsColumns};
+    const auto rows_per_group =
+        kSimdWidth / lanes * rows * (shape->splits_k ? 1 : shape->simdgroups);
+
+    uint32_t groups = 0;
+    std::array<uint32_t, 3> last{};
+    for (size_t i = 0; i < last.size(); ++i)
+        last[i] = groups += ceil_div(matrices.rows[i], rows_per_group);
+    plan.args = {.rows = {matrices.rows[0], matrices.rows[1], matrices.rows[2]},
+                 .last_group = {last[0], last[1]},
+                 .rows_per_group = rows_per_group,
+                 .in_dim = in_dim,
+                 .n_tokens = tokens,
+                 .out_dim = static_cast<uint32_t>(matrices.out_dim()),
+                 .row_bytes = static_cast<uint32_t>(row_bytes(matrices.dtype, in_dim)),
+                 .lanes = lanes,
+                 .passes = passes};
+    plan.launch = {.groups = {.x = groups * passes}, .threads = {.x = simdgroups * kSimdWidth}};
+    return plan;
+}
+
+Launch plan_add_bias(size_t n_rows, size_t width) {
+    return {.groups = {.x = ceil_div(width, size_t{256}), .y = static_cast<uint32_t>(n_rows)},
+            .threads = {.x = 256}};
+}
+
+Result<> add_bias(Context& context, const Slice& rows, const Slice& bias, size_t n_rows,
+                  size_t width) {
+    if (rows.bytes != n_rows * width * sizeof(float) || bias.bytes != width * sizeof(float))
+        return fail(Fault::BadInput, "a bias of {} bytes for {} rows of {} in {} bytes", bias.bytes,
+                    n_rows, width, rows.bytes);
+    return context.dispatch(context.kernels.add_bias, plan_add_bias(n_rows, width), {rows, bias},
+                            AddBiasArgs{.width = static_cast<uint32_t>(width)});
+}
+
+Result<> matmul(Context& context, const Matrices& matrices, const Slice& x, size_t n_tokens,
+                const Slice& out) {
+    MINFER_TRY(check(matrices, x, n_tokens, out));
+    const auto tier = matmul_tier(matrices.dtype, matrices.out_dim(), n_tokens, context.options);
+    return mul_mv(context, matrices, x, n_tokens, out,
+                  tier == MatmulTier::Gemm ? MatmulTier::Multi : tier);
+}
+
+Result<> run(Context& context, const Call& call, const op::MatMul& op) {
+    // The type first: of one that no kernel reads, no weight can be there.
+    if (!has_matmul(op.dtype))
+        return fail(Fault::Unsupported,
+                    "weight '{}': no kernel multiplies type {}; mul_mv_q4_0 would take it for "
+                    "something else",
+                    op.weight, name(op.dtype));
+    const auto n_tokens = call.node->shape[1];
+    const auto x = MINFER_TRY(context.words_in(call, 0, n_tokens * op.in_dim));
+    const auto out = MINFER_TRY(context.words_out(call, n_tokens * op.out_dim));
+    const auto* const placed = MINFER_TRY(context.weight(call, 0));
+    const auto& found = placed->weight;
+    if (found.dtype != op.dtype || found.shape != Shape{op.in_dim, op.out_dim, 1, 1})
+        return fail(Fault::BadInput, "weight '{}' is {} [{}, {}], not {} [{}, {}]", found.name,
+                    name(found.dtype), found.shape[0], found.shape[1], name(op.dtype), op.in_dim,
+                    op.out_dim);
+    const auto matrices = Matrices{.dtype = op.dtype,
+                                   .in_dim = op.in_dim,
+                                   .weights = {placed->slice},
+                                   .rows = {static_cast<uint32_t>(op.out_dim)},
+                                   .count = 1};
+    if (op.bias.empty()) return matmul(context, matrices, x, n_tokens, out);
+    const auto bias = MINFER_TRY(context.vector_weight(call, 1, op.out_dim));
+    MINFER_TRY(matmul(context, matrices, x, n_tokens, out));
+    return add_bias(context, out, bias, n_tokens, op.out_dim);
+}
+
+}  // namespace minfer::metal

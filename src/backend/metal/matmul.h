@@ -1,0 +1,68 @@
+#pragma once
+// Weight matrices times activations: which kernel family a product goes to, and the matrix-vector
+// family itself. Activations and results are f32, accumulation is f32.
+
+#include <array>
+#include <span>
+
+#include "backend/metal/device/device.h"
+#include "backend/metal/device/launch.h"
+#include "backend/metal/kernels/mul_mv.h"
+#include "backend/metal/metal_backend.h"
+#include "tensor/dtype.h"
+
+namespace minfer::metal {
+
+struct Context;
+
+// Matrices of one type and input width whose products lie one after another in each output row:
+// one, or the parts of a fused projection.
+struct Matrices {
+    DType dtype = DType::F32;
+    size_t in_dim = 0;
+    std::array<Slice, 3> weights;    // [rows][in_dim] as the file stores them
+    std::array<uint32_t, 3> rows{};  // of each
+    size_t count = 0;                // of matrices, 1 to 3
+
+    size_t out_dim() const { return size_t{rows[0]} + rows[1] + rows[2]; }
+};
+
+// What multiplies a weight type. Multi is Single, which loops over the tokens.
+enum class MatmulTier : uint8_t { Single, MultiColumn, Multi, Gemm };
+
+// One token: Single. 2 to 8: MultiColumn, which reads the weights once for up to four of them and
+// gives each the bits that Single gives. More: Gemm, or Multi when `options.gemm` is off. With
+// `options.specified_tiers`, 2 to 8 tokens go to Gemm where quantised weights have 2048 rows, else
+// to Multi, and F16, BF16 and F32 never go to Gemm. Pure.
+MatmulTier matmul_tier(DType dtype, size_t out_dim, size_t n_tokens, const MetalOptions& options);
+
+// Whether matrices of this type can be multiplied.
+bool has_matmul(DType dtype);
+
+struct MatmulKernels {
+    std::array<Pipeline, 4> mul_mv;  // of one to four columns
+    // Unsupported for a type without kernels.
+    static Result<MatmulKernels> build(const Device& device, DType dtype);
+};
+
+struct MulMvPlan {
+    Launch launch;
+    MulMvArgs args;
+    uint32_t columns = 1;  // picks the kernel
+};
+
+// `tier` is Single, MultiColumn or Multi; the matrices are such as matmul() takes. Pure.
+MulMvPlan plan_mul_mv(const Matrices& matrices, size_t n_tokens, MatmulTier tier);
+
+// out[t][o] = dot(W[o], x[t]); out is f32[n_tokens][sum of rows], x f32[n_tokens][in_dim]. A bias
+// is the caller's own dispatch. Unsupported for a type without kernels and for several matrices
+// with more than one token; BadInput for sizes that do not fit each other or the type's blocks.
+Result<> matmul(Context&, const Matrices&, const Slice& x, size_t n_tokens, const Slice& out);
+
+// rows[t][i] += bias[i]; rows is f32[n_rows][width], bias f32[width].
+Result<> add_bias(Context&, const Slice& rows, const Slice& bias, size_t n_rows, size_t width);
+
+// One element a thread, 256 to a threadgroup, which keeps to its row.
+Launch plan_add_bias(size_t n_rows, size_t width);
+
+}  // namespace minfer::metal
