@@ -1,0 +1,164 @@
+#include "backend/metal/device/device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "backend/metal/device_rig.h"
+#include "backend/metal/kernels.h"
+#include "backend/metal/rig.h"
+#include "support/random_data.h"
+
+namespace minfer::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string error_of(const auto& result) { return result ? "no error" : result.error().what; }
+
+TEST(MetalDevice, LimitsAreThoseOfTheDevice) {
+    const auto profile = Profile({.name = "small",
+                                  .memory_bytes = size_t{1} << 28,
+                                  .max_buffer_bytes = size_t{1} << 20,
+                                  .max_threadgroup_memory_bytes = 4096});
+    const auto device = metal::Device::create("");
+    ASSERT_TRUE(device) << error_of(device);
+    EXPECT_EQ((*device)->name(), "small");
+    EXPECT_TRUE((*device)->has_unified_memory());
+    EXPECT_EQ((*device)->limits().threadgroup_bytes, 4096u);
+    EXPECT_EQ((*device)->limits().buffer_bytes, size_t{1} << 20);
+    EXPECT_EQ((*device)->limits().working_set_bytes, size_t{1} << 28);
+    EXPECT_TRUE((*device)->new_buffer(size_t{1} << 20));
+    const auto large = (*device)->new_buffer((size_t{1} << 20) + 1);
+    ASSERT_FALSE(large);
+    EXPECT_EQ(large.error().fault, Fault::OutOfMemory);
+    EXPECT_THAT(large.error().what, AllOf(HasSubstr("1048577 bytes"), HasSubstr("1048576")));
+}
+
+TEST(MetalDevice, ABackendTellsWhatABannerSays) {
+    const auto profile = Profile({.name = "banner", .memory_bytes = size_t{1} << 30});
+    const auto backend = metal_backend();
+    EXPECT_EQ(backend->device_name(), "banner");
+    EXPECT_TRUE(backend->has_unified_memory());
+    EXPECT_EQ(backend->working_set_bytes(), size_t{1} << 30);
+    EXPECT_EQ(metal_unavailable(), std::nullopt);
+}
+
+TEST(MetalDevice, NewMemoryIsZeroAndAWrappedPageIsTheHostsOwn) {
+    const auto device = *metal::Device::create("");
+    const auto buffer = *device->new_buffer(1000);
+    const auto bytes = std::span(whole(buffer).host(), 1000);
+    EXPECT_TRUE(std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{}; }));
+    alignas(16384) static std::byte page[16384];
+    const auto wrapped = device->wrap(page);
+    ASSERT_TRUE(wrapped) << error_of(wrapped);
+    EXPECT_EQ((*wrapped)->contents(), page);
+    const auto copied = device->copy(page);
+    ASSERT_TRUE(copied) << error_of(copied);
+    EXPECT_NE((*copied)->contents(), page);
+}
+
+TEST(MetalDevice, metal_pipelines_compile) {
+    const auto device = *metal::Device::create("");
+    auto kernels = metal::Kernels::build(*device);
+    ASSERT_TRUE(kernels) << error_of(kernels);
+    for (const auto dtype :
+         {DType::F32, DType::F16, DType::BF16, DType::Q4_0, DType::Q4_1, DType::Q5_0, DType::Q5_1,
+          DType::Q8_0, DType::Q4_K, DType::Q5_K, DType::Q6_K}) {
+        const auto built = kernels->build_for(*device, dtype);
+        EXPECT_TRUE(built || built.error().fault == Fault::Unsupported) << error_of(built);
+        const auto before = device->built_kernels().size();
+        if (built) EXPECT_TRUE(kernels->build_for(*device, dtype));
+        EXPECT_EQ(device->built_kernels().size(), before) << name(dtype) << " was built twice";
+    }
+    auto in_library = device->kernel_names();
+    auto built = std::vector(device->built_kernels().begin(), device->built_kernels().end());
+    std::ranges::sort(in_library);
+    std::ranges::sort(built);
+    EXPECT_THAT(std::ranges::adjacent_find(in_library), in_library.end()) << "two of one name";
+    EXPECT_EQ(built, in_library);
+}
+
+TEST(MetalDevice, AKernelThatCannotBeBuiltFailsTheLoadAndIsNamed) {
+    const auto device = system_device();
+    softmetal::fail_next_pipeline(device.get(), "no registers left");
+    const auto backend = make_metal_backend();
+    ASSERT_FALSE(backend);
+    EXPECT_EQ(backend.error().fault, Fault::Device);
+    EXPECT_THAT(backend.error().what, AllOf(HasSubstr("kernel '"), HasSubstr("no registers left")));
+    EXPECT_TRUE(make_metal_backend());
+}
+
+TEST(MetalLibrary, AFileThatIsNoneIsNamedWithTheReason) {
+    const auto missing = make_metal_backend({.library = "/nowhere/kernels.metal"});
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().fault, Fault::NotFound);
+    EXPECT_THAT(missing.error().what, HasSubstr("'/nowhere/kernels.metal': no such file"));
+
+    for (const auto* const name : {"garbage.metallib", "garbage.smlib"}) {
+        const auto file = TempFile(name, "this is not a library");
+        const auto garbage = make_metal_backend({.library = file.path()});
+        ASSERT_FALSE(garbage);
+        EXPECT_EQ(garbage.error().fault, Fault::BadInput);
+        EXPECT_THAT(garbage.error().what, HasSubstr(file.path()));
+    }
+    const auto dir = TempDir();
+    EXPECT_FALSE(make_metal_backend({.library = dir.path().string()}));
+}
+
+TEST(MetalLibrary, SourceThatDoesNotCompileIsNamedWithWhatTheCompilerSays) {
+    const auto file = TempFile("broken.metal", "kernel void broken( { no_such_thing; }\n");
+    const auto backend = make_metal_backend({.library = file.path()});
+    ASSERT_FALSE(backend);
+    EXPECT_THAT(backend.error().what, AllOf(HasSubstr(file.path()), HasSubstr("error:")));
+}
+
+TEST(MetalLibrary, AKernelItLacksIsNamed) {
+    const auto file = TempFile("other.metal", kTestKernels);
+    const auto backend = make_metal_backend({.library = file.path()});
+    ASSERT_FALSE(backend);
+    EXPECT_EQ(backend.error().fault, Fault::NotFound);
+    EXPECT_THAT(backend.error().what, HasSubstr(file.path() + "' has no kernel '"));
+}
+
+// Bytes of every element-wise operation and a norm.
+std::vector<std::byte> results(const MetalOptions& options) {
+    auto rig = metal_rig(options);
+    const auto n = size_t{4099};
+    const auto a = rig.floats(random_floats(n, 1, 4)), b = rig.floats(random_floats(n, 2, 4));
+    auto bytes = std::vector<std::byte>();
+    const auto run = [&](const Op& op, std::vector<BufRef> in) {
+        const auto out = rig.floats(std::vector<float>(n));
+        const auto node = Node{.name = "x", .op = op, .shape = {n, 1, 1, 1}};
+        const auto done = rig.backend().execute({.node = &node, .in = in, .out = out});
+        EXPECT_TRUE(done) << error_of(done);
+        const auto values = rig.view(out);
+        const auto got = std::as_bytes(std::span(values));
+        bytes.insert(bytes.end(), got.begin(), got.end());
+    };
+    run(op::Add{}, {a, b});
+    run(op::Mul{}, {a, b});
+    run(op::Silu{}, {a});
+    run(op::SwiGlu{}, {a, b});
+    return bytes;
+}
+
+TEST(MetalLibrary, GivesTheSameBytesBuiltInCompiledInAFileAndFromSource) {
+    const auto built_in = results({});
+    EXPECT_EQ(results({.library = MINFER_KERNELS_SOURCE}), built_in);
+    EXPECT_EQ(results({.library = MINFER_KERNELS_COMPILED}), built_in);
+    EXPECT_EQ(built_in.size(), 4u * 4099 * 4);
+}
+
+TEST(MetalLibrary, TheSameKernelsAreInTheSourceAndInTheCompiledLibrary) {
+    auto compiled = (*metal::Device::create(""))->kernel_names();
+    auto source = (*metal::Device::create(MINFER_KERNELS_SOURCE))->kernel_names();
+    std::ranges::sort(compiled);
+    std::ranges::sort(source);
+    EXPECT_EQ(source, compiled);
+}
+
+}  // namespace
+}  // namespace minfer::test
