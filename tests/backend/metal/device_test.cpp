@@ -75,6 +75,8 @@ TEST(MetalDevice, metal_pipelines_compile) {
     }
     auto in_library = device->kernel_names();
     auto built = std::vector(device->built_kernels().begin(), device->built_kernels().end());
+    // Not until F16 weights are multiplied.
+    std::erase_if(in_library, [](const auto& kernel) { return kernel.starts_with("mul_mv_f16"); });
     std::ranges::sort(in_library);
     std::ranges::sort(built);
     EXPECT_THAT(std::ranges::adjacent_find(in_library), in_library.end()) << "two of one name";
