@@ -1,5 +1,7 @@
 #include "conformance/columns.h"
 
+#include <algorithm>
+
 #include "backend/cpu/cpu_backend.h"
 
 namespace minfer::test {
@@ -32,6 +34,19 @@ const std::vector<Column>& columns() {
         return list;
     }();
     return all;
+}
+
+const Column& column(std::string_view name) {
+    const auto found = std::ranges::find(columns(), name, &Column::name);
+    MINFER_ASSERT(found != columns().end());
+    return *found;
+}
+
+bool half_tiles(const Column& column, const Row& row) {
+    // What overflows a half is held to the exact product alone.
+    const auto* const matmul = std::get_if<op::MatMul>(&row.op);
+    return matmul && row.magnitude < 1e4f && column.half_tiles &&
+           column.half_tiles(*matmul, row.tokens());
 }
 
 std::string_view excuse(std::string_view backend, std::string_view op) {

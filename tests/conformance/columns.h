@@ -23,6 +23,10 @@ struct Column {
 };
 
 const std::vector<Column>& columns();
+const Column& column(std::string_view name);
+
+// Whether the column's answer to this row is held to the product of halves.
+bool half_tiles(const Column& column, const Row& row);
 
 std::vector<Column> metal_columns();  // none in a build without Metal
 

@@ -77,11 +77,11 @@ TEST(MetalDeterminism, OneWorkerAndTwoGiveTheSameBits) {
     auto trials = std::vector<Trial>();
     auto one = std::vector<Answer>();
     {
-        const SoftwareMetal device(1);
+        const SoftwareMetal device(true, 1);
         trials = trials_on_metal();
         one = answers(trials);
     }
-    const SoftwareMetal device(2);
+    const SoftwareMetal device(true, 2);
     expect_same(trials, answers(trials), one);
 }
 

@@ -20,13 +20,6 @@ std::unique_ptr<Backend> open(const Column& column) {
 
 bool takes(const Column& column, const Row& row) { return !column.changes || column.changes(row); }
 
-bool half_tiles(const Column& column, const Row& row) {
-    // What overflows a half is held to the exact product alone.
-    const auto* const matmul = std::get_if<op::MatMul>(&row.op);
-    return matmul && row.magnitude < 1e4f && column.half_tiles &&
-           column.half_tiles(*matmul, row.tokens());
-}
-
 void run_family(const Column& column, std::string_view wanted, bool slow) {
     size_t ran = 0;
     for (const auto& row : op_rows()) {

@@ -6,12 +6,13 @@
 
 namespace minfer::test {
 
-// Holds the system's device: backends made meanwhile share it. Every check is on.
+// Holds the system's device: backends made meanwhile share it.
 class SoftwareMetal {
   public:
-    // workers: threads that run threadgroups; 0 for one per core. Another number makes another
-    // device, so backends made before keep theirs.
-    explicit SoftwareMetal(int workers = 0);
+    // checked: every check there is, about five times slower. workers: threads that run
+    // threadgroups; 0 for one per core. Another number makes another device, so backends made
+    // before keep theirs.
+    explicit SoftwareMetal(bool checked = true, int workers = 0);
     ~SoftwareMetal();
     SoftwareMetal(const SoftwareMetal&) = delete;
     SoftwareMetal& operator=(const SoftwareMetal&) = delete;

@@ -2,7 +2,7 @@
 
 namespace minfer::test {
 
-SoftwareMetal::SoftwareMetal(int) : device_(nullptr) {}
+SoftwareMetal::SoftwareMetal(bool, int) : device_(nullptr) {}
 SoftwareMetal::~SoftwareMetal() = default;
 void SoftwareMetal::set_order_seed(uint64_t) {}
 

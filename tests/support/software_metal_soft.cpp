@@ -5,13 +5,13 @@
 
 namespace minfer::test {
 
-SoftwareMetal::SoftwareMetal(int workers) {
+SoftwareMetal::SoftwareMetal(bool checked, int workers) {
     if (auto profile = softmetal::default_profile(); profile.workers != workers) {
         profile.workers = workers;
         softmetal::set_default_profile(profile);
     }
     auto* const device = MTL::CreateSystemDefaultDevice();
-    softmetal::set_checks(device, softmetal::Checks::All);
+    softmetal::set_checks(device, checked ? softmetal::Checks::All : softmetal::Checks::Off);
     device_ = device;
 }
 

@@ -1,0 +1,139 @@
+// A gate must be able to fail: faults of the kind that real kernels had, put into a copy of the
+// kernels' source, and the rows of the op matrix have to see each of them.
+
+#include <gtest/gtest-spi.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "backend/metal/metal_backend.h"
+#include "conformance/columns.h"
+#include "conformance/op_trial.h"
+#include "support/software_metal.h"
+#include "support/temp_dir.h"
+
+namespace minfer::test {
+namespace {
+
+struct Mutation {
+    const char* name;
+    std::string_view from, to;  // every occurrence, of which there has to be one
+    std::string_view seen_by;   // the family of rows that has to notice
+    std::string_view type;      // the weight type whose kernels are kept; compiling all takes long
+};
+
+// Kernels of weight types other than `type` are not compiled.
+std::string only_type(const std::string& source, std::string_view type) {
+    static const auto instance = std::regex(
+        R"(^MINFER_[A-Z0-9_]+\("?(q4_0|q4_1|q5_0|q5_1|q8_0|q4_k|q5_k|q6_k|f16|bf16|f32)\b)");
+    auto in = std::istringstream(source);
+    auto out = std::string();
+    for (std::string line; std::getline(in, line);) {
+        auto match = std::smatch();
+        if (std::regex_search(line, match, instance) && match[1].str() != type) line.clear();
+        out += line + "\n";
+    }
+    return out;
+}
+
+std::string read_source() {
+    auto file = std::ifstream(MINFER_KERNELS_SOURCE, std::ios::binary);
+    auto text = std::ostringstream();
+    text << file.rdbuf();
+    EXPECT_TRUE(file) << MINFER_KERNELS_SOURCE;
+    return text.str();
+}
+
+// What the rows of a family say about kernels of this source: nothing when all is right.
+std::vector<std::string> complaints(const std::string& source, std::string_view wanted) {
+    const SoftwareMetal device;
+    const TempDir folder;
+    const auto path = folder.path() / "kernels.metal";
+    std::ofstream(path, std::ios::binary) << source;
+    auto found = std::vector<std::string>();
+    size_t ran = 0;
+    for (const auto& row : op_rows()) {
+        if (row.slow || family(row.op) != wanted) continue;
+        ++ran;
+        for (const auto placement : {Placement::Padded, Placement::Exact}) {
+            auto backend = make_metal_backend({.library = path.string()});
+            EXPECT_TRUE(backend) << backend.error().what;
+            if (!backend) return {};
+            auto rig = OpRig(*std::move(backend), placement);
+            const auto trial = make_trial(row);
+            testing::TestPartResultArray failures;
+            auto got = Answer();
+            {
+                const testing::ScopedFakeTestPartResultReporter reporter(
+                    testing::ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD,
+                    &failures);
+                got = answer(rig, trial);
+            }
+            for (int i = 0; i < failures.size(); ++i)
+                found.push_back(label(row) + ": " + failures.GetTestPartResult(i).message());
+            for (const auto& fault : faults(trial, got, half_tiles(column("metal"), row)))
+                found.push_back(label(row) + ": " + fault);
+        }
+    }
+    EXPECT_GT(ran, 0u);
+    return found;
+}
+
+constexpr Mutation kMutations[] = {
+    {"ElementwiseWithoutTail", "if (first + 4 <= args.count) {", "if (first < args.count) {", "Add",
+     "f32"},
+    {"NormWithoutBarrier",
+     "    threadgroup_barrier(mem_flags::mem_threadgroup);\n    const float factor = norm_factor",
+     "    const float factor = norm_factor", "RmsNorm", "f32"},
+    {"NormWithEightSlotsReadByThirtyTwoLanes",
+     "    if (part == 0 && lane >= kNormParts) parts[lane] = 0;\n",
+     "    if (part == 0 && lane >= kNormParts) parts[lane] = 1;\n", "RmsNorm", "f32"},
+    {"NormWithoutTail", "for (uint i = width & ~3u; i < width; ++i)",
+     "for (uint i = width; i < width; ++i)", "RmsNorm", "f32"},
+    {"GatherReadsQ4_0ForQ5_0", "MINFER_GET_ROWS(q5_0, Q5_0)", "MINFER_GET_ROWS(q5_0, Q4_0)",
+     "Embed_Q5_0", "q5_0"},
+    {"GatherReadsF16ForBf16", "MINFER_GET_ROWS(bf16, BF16)", "MINFER_GET_ROWS(bf16, F16)",
+     "Embed_BF16", "bf16"},
+    {"GatherTakesTheNextRow", "const uint id = min(uint(ids[row]), args.n_rows - 1);",
+     "const uint id = min(uint(ids[row]) + 1, args.n_rows - 1);", "GatherRows", "f32"},
+    {"GatherWithoutTail", "if (first + 16 > args.width) {", "if (false) {", "Embed_F16", "f16"},
+};
+
+class SlowMetalMutation : public testing::TestWithParam<Mutation> {};
+
+TEST_P(SlowMetalMutation, IsSeen) {
+    const auto& mutation = GetParam();
+    auto source = only_type(read_source(), mutation.type);
+    size_t replaced = 0;
+    for (size_t at = 0; (at = source.find(mutation.from, at)) != std::string::npos;
+         at += mutation.to.size(), ++replaced)
+        source.replace(at, mutation.from.size(), mutation.to);
+    ASSERT_GT(replaced, 0u) << "the kernels no longer say: " << mutation.from;
+    EXPECT_THAT(complaints(source, mutation.seen_by), testing::Not(testing::IsEmpty()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, SlowMetalMutation, testing::ValuesIn(kMutations),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// The control arm: the same way, nothing changed.
+class SlowMetalSource
+    : public testing::TestWithParam<std::pair<std::string_view, std::string_view>> {};
+
+TEST_P(SlowMetalSource, IsRightAsItIs) {
+    const auto& [wanted, type] = GetParam();
+    EXPECT_THAT(complaints(only_type(read_source(), type), wanted), testing::IsEmpty());
+}
+
+std::vector<std::pair<std::string_view, std::string_view>> mutated_families() {
+    auto all = std::map<std::string_view, std::string_view>();
+    for (const auto& mutation : kMutations) all.emplace(mutation.seen_by, mutation.type);
+    return {all.begin(), all.end()};
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, SlowMetalSource, testing::ValuesIn(mutated_families()),
+                         [](const auto& info) { return std::string(info.param.first); });
+
+}  // namespace
+}  // namespace minfer::test
