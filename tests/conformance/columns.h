@@ -18,7 +18,8 @@ struct Column {
     Placement placement = Placement::Padded;
     // Which products take tiles of half; none by default.
     std::function<bool(const op::MatMul&, size_t n_tokens)> half_tiles;
-    // A variant that only changes some operations leaves the rest to the column it varies.
+    // The rows it takes; all by default. A variant that only changes some operations leaves the
+    // rest to the column it varies.
     std::function<bool(const Row&)> changes;
 };
 

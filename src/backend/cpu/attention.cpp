@@ -1,6 +1,7 @@
 // Attention: each head of each token over the token's own window of cells.
 
 #include "backend/cpu/ops.h"
+#include "graph/attn_window.h"
 
 namespace minfer::cpu {
 namespace {
@@ -36,39 +37,6 @@ struct Windows {
         }
         return window;
     }
-
-    Result<> check(size_t n_ctx) const {
-        const auto limit = static_cast<int64_t>(n_ctx);
-        for (size_t t = 0; t < n_tokens; ++t) {
-            if (!map) {
-                const int64_t lo = data[t], hi = data[n_tokens + t];
-                if (lo < 0 || lo >= hi || hi > limit)
-                    return fail(Fault::BadInput,
-                                "window of token {} is cells [{}, {}), which must not be empty and "
-                                "lie in [0, {})",
-                                t, lo, hi, n_ctx);
-                continue;
-            }
-            int64_t total = 0;
-            bool ended = false;
-            for (size_t i = 0; i < kKvMapMaxSpans; ++i) {
-                const int64_t cell = data[(t * kKvMapMaxSpans + i) * 2];
-                const int64_t count = data[(t * kKvMapMaxSpans + i) * 2 + 1];
-                if (cell < 0 || count < 0 || cell + count > limit || (ended && count != 0))
-                    return fail(Fault::BadInput,
-                                "run {} of the window of token {} is {} cells from cell {}, the "
-                                "arena has {}{}",
-                                i, t, count, cell, n_ctx,
-                                ended ? " and an empty run ends the window" : "");
-                ended = ended || count == 0;
-                total += count;
-            }
-            if (total == 0 || total > limit)
-                return fail(Fault::BadInput, "window of token {} has {} cells, 1 to {} are allowed",
-                            t, total, n_ctx);
-        }
-        return {};
-    }
 };
 
 }  // namespace
@@ -102,18 +70,11 @@ Result<> run(Context& context, const Call& call, const op::Attention& attention)
             return fail(Fault::BadInput, "position {} of token {}, the arena has {} cells",
                         positions[t], t, attention.n_ctx);
     const auto window_elements = call.in.size() > 3 ? call.in[3].bytes / sizeof(int32_t) : 0;
-    if (window_elements != attn_span_elements(n_tokens) &&
-        window_elements != kv_map_elements(n_tokens))
-        return fail(Fault::BadInput,
-                    "window input has {} elements; for {} tokens {} (spans) or {} (runs) are "
-                    "allowed",
-                    window_elements, n_tokens, attn_span_elements(n_tokens),
-                    kv_map_elements(n_tokens));
+    const auto kind = MINFER_TRY(window_kind(window_elements, n_tokens));
     const auto* const window_data = MINFER_TRY(context.ints_in(call, 3, window_elements));
-    const auto windows = Windows{.data = window_data,
-                                 .n_tokens = n_tokens,
-                                 .map = window_elements == kv_map_elements(n_tokens)};
-    MINFER_TRY(windows.check(attention.n_ctx));
+    MINFER_TRY(check_windows(kind, {window_data, window_elements}, n_tokens, attention.n_ctx));
+    const auto windows =
+        Windows{.data = window_data, .n_tokens = n_tokens, .map = kind == WindowKind::Map};
     auto* const out = MINFER_TRY(context.floats_out(call, count));
     MINFER_TRY(context.grow_worker_scratch(attention.n_ctx * sizeof(float)));
 

@@ -27,9 +27,12 @@ Result<std::string> weight_kernel_name(std::string_view family, DType dtype) {
 
 Result<Kernels> Kernels::build(const Device& device) {
     Kernels kernels;
+    kernels.attention = MINFER_TRY(AttentionKernels::build(device));
     kernels.elementwise = MINFER_TRY(ElementwiseKernels::build(device));
+    kernels.kv = MINFER_TRY(KvKernels::build(device));
     kernels.norm = MINFER_TRY(NormKernels::build(device));
     kernels.gather = MINFER_TRY(GatherKernels::build(device));
+    kernels.rope = MINFER_TRY(RopeKernels::build(device));
     kernels.warm_up = MINFER_TRY(WarmUpKernels::build(device));
     kernels.add_bias = MINFER_TRY(device.pipeline("add_bias_f32"));
     return kernels;

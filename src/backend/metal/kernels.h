@@ -4,10 +4,13 @@
 
 #include <map>
 
+#include "backend/metal/attention.h"
 #include "backend/metal/elementwise.h"
 #include "backend/metal/gather.h"
+#include "backend/metal/kv.h"
 #include "backend/metal/matmul.h"
 #include "backend/metal/norm.h"
+#include "backend/metal/rope.h"
 #include "backend/metal/warm_up.h"
 #include "tensor/dtype.h"
 
@@ -19,9 +22,12 @@ bool runs_as_weight(DType dtype);
 Result<std::string> weight_kernel_name(std::string_view family, DType dtype);
 
 struct Kernels {
+    AttentionKernels attention;
     ElementwiseKernels elementwise;
+    KvKernels kv;
     NormKernels norm;
     GatherKernels gather;
+    RopeKernels rope;
     WarmUpKernels warm_up;
     Pipeline add_bias;
     std::map<DType, MatmulKernels> matmul;

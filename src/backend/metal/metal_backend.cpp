@@ -49,7 +49,9 @@ bool MetalBackend::supports(const Op& op, DType dtype) const {
         return metal::has_matmul(matmul->dtype);
     if (is_any<op::Add, op::Mul, op::Silu, op::SwiGlu>(op)) return true;
     if (is_any<op::Embed, op::GatherRows>(op)) return true;
-    return is_any<op::RmsNorm, op::QkNorm>(op);
+    if (is_any<op::RmsNorm, op::QkNorm>(op)) return true;
+    if (is_any<op::Rope, op::KvStore, op::KvLoad, op::Attention>(op)) return true;
+    return false;
 }
 
 bool MetalBackend::supports_weight(DType dtype) const { return metal::runs_as_weight(dtype); }

@@ -15,6 +15,9 @@ Result<> run(Context&, const Call&, const op::QkNorm&);
 Result<> run(Context&, const Call&, const op::Embed&);
 Result<> run(Context&, const Call&, const op::GatherRows&);
 Result<> run(Context&, const Call&, const op::MatMul&);
+Result<> run(Context&, const Call&, const op::Rope&);
+Result<> run(Context&, const Call&, const op::KvStore&);
+Result<> run(Context&, const Call&, const op::Attention&);
 
 // Nothing to compute: the host fills inputs, the planner places views, loads only name a region.
 inline Result<> run(Context&, const Call&, const op::Input&) { return {}; }

@@ -17,6 +17,14 @@ inline OpRig metal_rig(const MetalOptions& options = {}) { return OpRig(metal_ba
 
 inline OpRig cpu_rig() { return OpRig(make_cpu_backend({.activations = CpuActivations::F32})); }
 
+// Encodes one operation and waits for nothing: what it gives lies in the future of the next.
+inline std::string encode(Backend& backend, Op op, Shape shape, std::span<const BufRef> in,
+                          BufRef out, std::optional<KvPair> kv = {}) {
+    const auto node = Node{.name = "tested", .op = std::move(op), .shape = shape};
+    const auto done = backend.execute({.node = &node, .in = in, .out = out, .kv = kv});
+    return done ? "" : done.error().what;
+}
+
 // Options under which the labels of all dispatches are kept in `labels`.
 inline MetalOptions traced(std::vector<std::string>* labels) {
     return {.trace_labels = [labels](std::string_view label) { labels->emplace_back(label); }};

@@ -1,0 +1,47 @@
+#pragma once
+// The rotation of pairs, shared by every kernel that rotates, so that all give the same bits.
+
+#include <metal_stdlib>
+
+#include "packed.h"
+
+// T: float for one pair, float4 for four neighbours.
+template <typename T>
+struct Pairs {
+    T a, b;
+
+    Pairs rotated(T cosine, T sine) const { return {a * cosine - b * sine, a * sine + b * cosine}; }
+};
+
+template <typename T>
+static Pairs<T> operator+(Pairs<T> x, Pairs<T> y) {
+    return {x.a + y.a, x.b + y.b};
+}
+
+// Interleaved: pair i is (2i, 2i + 1); else (i, i + half_dim).
+template <bool kInterleaved>
+struct PairLayout {
+    static Pairs<float> load(device const float* head, uint half_dim, uint i) {
+        if (kInterleaved) return {head[2 * i], head[2 * i + 1]};
+        return {head[i], head[i + half_dim]};
+    }
+    static void store(device float* head, uint half_dim, uint i, Pairs<float> pair) {
+        head[kInterleaved ? 2 * i : i] = pair.a;
+        head[kInterleaved ? 2 * i + 1 : i + half_dim] = pair.b;
+    }
+    // Pairs i to i + 3.
+    static Pairs<metal::float4> load_four(device const float* head, uint half_dim, uint i) {
+        if (!kInterleaved) return {load4(head + i), load4(head + i + half_dim)};
+        const metal::float4 low = load4(head + 2 * i), high = load4(head + 2 * i + 4);
+        return {metal::float4(low.xz, high.xz), metal::float4(low.yw, high.yw)};
+    }
+    static void store_four(device float* head, uint half_dim, uint i, Pairs<metal::float4> four) {
+        if (kInterleaved) {
+            store4(head + 2 * i, metal::float4(four.a.x, four.b.x, four.a.y, four.b.y));
+            store4(head + 2 * i + 4, metal::float4(four.a.z, four.b.z, four.a.w, four.b.w));
+        } else {
+            store4(head + i, four.a);
+            store4(head + i + half_dim, four.b);
+        }
+    }
+};

@@ -1,0 +1,67 @@
+#include "backend/metal/kv.h"
+
+#include <algorithm>
+
+#include "backend/metal/kernels/kv.h"
+#include "backend/metal/ops.h"
+
+namespace minfer::metal {
+
+Result<KvKernels> KvKernels::build(const Device& device) {
+    KvKernels kernels;
+    kernels.store_f32 = MINFER_TRY(device.pipeline("kv_store_f32"));
+    return kernels;
+}
+
+Launch plan_kv_store(size_t width, size_t n_tokens) {
+    constexpr size_t kMaxThreads = 256;
+    const auto fours = (width + 3) / 4;
+    const auto threads = std::min(kMaxThreads, (fours + kSimdWidth - 1) / kSimdWidth * kSimdWidth);
+    return {.groups = {.x = ceil_div(fours, threads), .y = static_cast<uint32_t>(n_tokens)},
+            .threads = {.x = static_cast<uint32_t>(threads)}};
+}
+
+Result<KvSlices> kv_regions(const Context& context, const Call& call, const KvUse& use) {
+    const auto& layout = use.layout;
+    if (layout.format != KvFormat::F32 || layout.row_bytes != layout.width * sizeof(float))
+        return fail(Fault::Unsupported,
+                    "cells of format {} and {} bytes do not run on Metal, f32 cells of {} do",
+                    name(layout.format), layout.row_bytes, layout.width * sizeof(float));
+    if (!call.kv) return fail(Fault::BadInput, "layer {} has no KV regions", use.layer);
+    const auto region_bytes = layout.row_bytes * use.n_ctx;
+    if (call.kv->k.bytes < region_bytes || call.kv->v.bytes < region_bytes)
+        return fail(Fault::BadInput, "KV regions have {} and {} bytes, {} cells of {} need {}",
+                    call.kv->k.bytes, call.kv->v.bytes, use.n_ctx, layout.row_bytes, region_bytes);
+    return KvSlices{.k = context.pool.slice(call.kv->k), .v = context.pool.slice(call.kv->v)};
+}
+
+Result<> check_cells(std::span<const int32_t> cells, size_t n_ctx) {
+    for (size_t t = 0; t < cells.size(); ++t)
+        if (cells[t] < 0 || static_cast<size_t>(cells[t]) >= n_ctx)
+            return fail(Fault::BadInput, "cell {} of token {} is outside the arena: n_ctx is {}",
+                        cells[t], t, n_ctx);
+    return {};
+}
+
+Result<> run(Context& context, const Call& call, const op::KvStore& store) {
+    const auto regions = MINFER_TRY(kv_regions(context, call, *op_kv_use(call.node->op)));
+    const auto width = store.layout.width;
+    // The logical length: the memory behind it may be that of a longer batch.
+    const auto count = call.in.empty() ? 0 : call.in[0].bytes / sizeof(float);
+    if (width == 0 || count == 0 || count % width != 0)
+        return fail(Fault::BadInput, "{} elements of K are not rows of {}", count, width);
+    const auto n_tokens = count / width;
+    const auto k = MINFER_TRY(context.words_in(call, 0, count));
+    const auto v = MINFER_TRY(context.words_in(call, 1, count));
+    const auto cells = MINFER_TRY(context.ints_in(call, 2, n_tokens));
+    MINFER_TRY(check_cells(cells, store.n_ctx));
+
+    const auto& kernel = context.kernels.kv.store_f32;
+    const auto launch = plan_kv_store(width, n_tokens);
+    const auto args = KvStoreArgs{.width = static_cast<uint32_t>(width)};
+    const auto cells_slice = context.pool.slice(call.in[2]);
+    MINFER_TRY(context.dispatch(kernel, launch, {k, cells_slice, regions.k}, args));
+    return context.dispatch(kernel, launch, {v, cells_slice, regions.v}, args);
+}
+
+}  // namespace minfer::metal

@@ -1,0 +1,71 @@
+#include "backend/metal/rope.h"
+
+#include <cstring>
+
+#include "backend/metal/kernels/rope.h"
+#include "backend/metal/ops.h"
+
+namespace minfer::metal {
+
+Result<RopeKernels> RopeKernels::build(const Device& device) {
+    RopeKernels kernels;
+    kernels.half_split = MINFER_TRY(device.pipeline("rope_f32"));
+    kernels.interleaved = MINFER_TRY(device.pipeline("rope_interleaved_f32"));
+    return kernels;
+}
+
+Result<Slice> InvFreq::of(const op::Rope& rope) {
+    const auto bytes = rope.head_dim / 2 * sizeof(float);
+    for (const auto& entry : entries_)
+        if (entry.freq_base == rope.freq_base && entry.freq_scale == rope.freq_scale &&
+            entry.head_dim == rope.head_dim)
+            return Slice{.buffer = entry.buffer.get(), .bytes = bytes};
+    auto buffer = MINFER_TRY(device_.new_buffer(bytes));
+    std::memcpy(buffer->contents(), rope_inv_freq(rope).data(), bytes);
+    entries_.push_back({.freq_base = rope.freq_base,
+                        .freq_scale = rope.freq_scale,
+                        .head_dim = rope.head_dim,
+                        .buffer = std::move(buffer)});
+    return Slice{.buffer = entries_.back().buffer.get(), .bytes = bytes};
+}
+
+uint32_t rope_heads_per_thread(size_t n_tokens) { return n_tokens < 16 ? 1 : 4; }
+
+Launch plan_rope(size_t n_tokens, size_t n_head, size_t head_dim) {
+    constexpr size_t kThreads = 256;
+    const auto fours = (head_dim / 2 + 3) / 4;
+    const auto per_thread = size_t{rope_heads_per_thread(n_tokens)};
+    const auto threads = n_tokens * ((n_head + per_thread - 1) / per_thread) * fours;
+    return {.groups = {.x = ceil_div(threads, kThreads)}, .threads = {.x = kThreads}};
+}
+
+Result<> rotate(Context& context, const op::Rope& rope, const Slice& x, const Slice& positions,
+                const Slice& out, size_t n_tokens) {
+    const auto& kernels = context.kernels.rope;
+    const bool interleaved = rope.style == op::RopeStyle::Interleaved;
+    const auto inv_freq = MINFER_TRY(context.inv_freq.of(rope));
+    return context.dispatch(interleaved ? kernels.interleaved : kernels.half_split,
+                            plan_rope(n_tokens, rope.n_head, rope.head_dim),
+                            {x, positions, inv_freq, out},
+                            RopeArgs{.n_tokens = static_cast<uint32_t>(n_tokens),
+                                     .n_head = static_cast<uint32_t>(rope.n_head),
+                                     .head_dim = static_cast<uint32_t>(rope.head_dim),
+                                     .heads_per_thread = rope_heads_per_thread(n_tokens)});
+}
+
+Result<> run(Context& context, const Call& call, const op::Rope& rope) {
+    const auto width = rope.n_head * rope.head_dim, count = elements(call.node->shape);
+    if (width == 0 || rope.head_dim % 2 != 0 || count == 0 || count % width != 0)
+        return fail(Fault::BadInput, "{} elements are not rows of {} heads of {} (an even number)",
+                    count, rope.n_head, rope.head_dim);
+    const auto n_tokens = count / width;
+    const auto x = MINFER_TRY(context.words_in(call, 0, count));
+    const auto positions = MINFER_TRY(context.ints_in(call, 1, n_tokens));
+    for (size_t t = 0; t < n_tokens; ++t)
+        if (positions[t] < 0)
+            return fail(Fault::BadInput, "position {} of token {} is negative", positions[t], t);
+    const auto out = MINFER_TRY(context.words_out(call, count));
+    return rotate(context, rope, x, context.pool.slice(call.in[1]), out, n_tokens);
+}
+
+}  // namespace minfer::metal

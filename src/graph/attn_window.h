@@ -1,0 +1,26 @@
+#pragma once
+// The window input of attention: which cells each token sees. The host writes it, so that it is
+// checked once, before any kernel reads it.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+
+namespace minfer {
+
+enum class WindowKind : uint8_t {
+    Span,  // attn_span: cells [data[t], data[n_tokens + t])
+    Map,   // kv_map: up to kKvMapMaxSpans (cell, length) runs from data[t * 8] on, zero-padded
+};
+
+// The kinds are told apart by length alone; BadInput naming both lengths for any other.
+Result<WindowKind> window_kind(size_t elements, size_t n_tokens);
+
+// BadInput naming token and values unless every token sees at least one cell, all of them below
+// n_ctx and no more than n_ctx in all.
+Result<> check_windows(WindowKind kind, std::span<const int32_t> data, size_t n_tokens,
+                       size_t n_ctx);
+
+}  // namespace minfer

@@ -1,0 +1,44 @@
+// Limits other than those of the device at hand, which only the software device can have.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/metal/rig.h"
+#include "softmetal/control.h"
+#include "support/random_data.h"
+
+namespace minfer::test {
+namespace {
+
+struct ThreadgroupMemory {
+    explicit ThreadgroupMemory(uint32_t bytes) {
+        auto profile = softmetal::default_profile();
+        profile.max_threadgroup_memory_bytes = bytes;
+        softmetal::set_default_profile(profile);
+    }
+    ~ThreadgroupMemory() { softmetal::set_default_profile(before); }
+    softmetal::DeviceProfile before = softmetal::default_profile();
+};
+
+std::string attend(uint32_t threadgroup_bytes) {
+    const auto memory = ThreadgroupMemory(threadgroup_bytes);
+    auto rig = metal_rig();
+    const auto layout = kv_layout(KvFormat::F32, 64);
+    const auto op =
+        op::Attention{.n_head = 2, .n_head_kv = 1, .head_dim = 64, .layout = layout, .n_ctx = 8};
+    const auto cells = random_floats(64 * 8, 1);
+    const auto kv = KvPair{.k = rig.floats(cells), .v = rig.floats(cells)};
+    const auto position = rig.ints(std::vector<int32_t>{3});
+    return rig.run(op, {128, 1, 1, 1}, {rig.floats(random_floats(128, 2)), kv.k, position}, kv)
+        .error;
+}
+
+TEST(MetalLimits, AttentionNamesTheThreadgroupMemoryItWantsAndWhatThereIs) {
+    EXPECT_THAT(attend(8192),
+                testing::HasSubstr("kernel 'attention_f32' wants 9088 bytes of threadgroup memory, "
+                                   "the device has 8192"));
+    EXPECT_EQ(attend(9088), "");
+}
+
+}  // namespace
+}  // namespace minfer::test
