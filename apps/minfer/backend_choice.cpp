@@ -1,18 +1,28 @@
 #include "backend_choice.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
+#include <set>
 
+#include "backend/cpu/cpu_backend.h"
+#include "base/parse.h"
 #include "environment.h"
+#include "graph/assign.h"
+#include "graph/liveness.h"
 #include "graph/registry.h"
 #include "machine.h"
+#include "metal_device.h"
+#include "units.h"
 
 namespace minfer {
 namespace {
 
 // Everything compiled in.
-BackendRegistry make_registry(CpuOptions cpu) {
+BackendRegistry make_registry(CpuOptions cpu, const MetalSettings& metal) {
     BackendRegistry registry;
+    if (auto entry = metal_entry(metal)) registry.add(*std::move(entry));
     registry.add(
         {.id = BackendId::Cpu,
          .unavailable = [] { return std::optional<std::string>(); },
@@ -37,17 +47,30 @@ Result<BackendChoice> choose(const BackendRegistry& registry, const DeviceOption
 
 // "none, cpu (known, but not built: metal)"
 std::string device_names() {
-    const auto registry = make_registry({});
+    const auto registry = make_registry({}, {});
     std::string built = "none", missing;
-    for (const auto& known : known_backends()) {
-        const auto name = std::string(known.name);
-        const auto chosen = registry.choose(std::span(&name, 1));
-        if (!chosen && chosen.error().fault == Fault::Unsupported)
-            missing += (missing.empty() ? "" : ", ") + name;
+    for (const auto& known : known_backends())
+        if (registry.has(known.id))
+            built += fmt::format(", {}", known.name);
         else
-            built += ", " + name;
-    }
+            missing += fmt::format("{}{}", missing.empty() ? "" : ", ", known.name);
     return missing.empty() ? built : fmt::format("{} (known, but not built: {})", built, missing);
+}
+
+// Kinds of nodes that the plan puts on a device and that no device takes.
+std::set<std::string_view> operations_left_to_the_cpu(const Engine& engine) {
+    const auto& graph = engine.graph();
+    const auto& offload = engine.offload();
+    const auto plan = LayerPlan{.device = offload.on_device(),
+                                .gpu_layers = offload.gpu_layers,
+                                .n_layers = engine.model().hparams().n_layer};
+    const auto live = live_nodes(graph);
+    std::set<std::string_view> left;
+    for (const auto& node : graph.nodes)
+        if (live[node.id] && has_kernel(node.op) && plan.allows(node.layer) &&
+            node.backend == BackendId::Cpu)
+            left.insert(op_name(node.op));
+    return left;
 }
 
 }  // namespace
@@ -76,26 +99,65 @@ Result<std::string> parse_devices(std::string_view text) {
     return names;
 }
 
-Result<Devices> choose_devices(const DeviceOptions& options, const Environment& env) {
+Result<Devices> choose_devices(const DeviceOptions& options, const Environment& env,
+                               Console& console) {
     Devices devices;
     devices.threads = options.threads.value_or(env.threads.value_or(performance_cores()));
+    auto metal = env.metal;
+    if (options.timeout) metal.timeout = options.timeout;
+    if (env.trace_labels)
+        metal.options.trace_labels = [&console](std::string_view label) {
+            console.note("dispatch {}", label);
+        };
     const auto registry =
-        make_registry({.threads = devices.threads, .activations = env.cpu_activations});
+        make_registry({.threads = devices.threads, .activations = env.cpu_activations}, metal);
     const auto chosen = MINFER_TRY(choose(registry, options, env));
-    for (const auto* const entry : chosen.entries)
+    for (const auto* const entry : chosen.entries) {
         devices.backends.push_back(MINFER_TRY(entry->make()));
+        if (entry->id == BackendId::Metal)
+            devices.gpu = metal_device_text(*devices.backends.back(), metal);
+    }
 
     const auto& cpu = static_cast<const CpuBackend&>(*devices.backends.back());
-    devices.device = fmt::format("cpu ({})", cpu.isa());
-    devices.plan =
-        fmt::format("device cpu ({}, {} thread{}{})", cpu.isa(), devices.threads,
-                    devices.threads == 1 ? "" : "s",
-                    env.cpu_activations == CpuActivations::F32 ? ", exact activations" : "");
-    for (const auto& reason : chosen.skipped) devices.plan += fmt::format("; {}", reason);
+    devices.cpu = fmt::format("cpu ({})", cpu.isa());
+    devices.cpu_details = fmt::format(
+        "{}, {}{}", cpu.isa(), counted(static_cast<uint64_t>(devices.threads), "thread"),
+        env.cpu_activations == CpuActivations::F32 ? ", exact activations" : "");
+    devices.notes = chosen.skipped;
     const auto layers = options.gpu_layers ? options.gpu_layers : env.gpu_layers;
-    if (layers && *layers != "0" && *layers != "auto" && !options.device)
-        devices.plan += fmt::format("; -ngl {}: this build has no GPU device", *layers);
+    if (layers && *layers != "0" && *layers != "auto" && !options.device && devices.gpu.empty())
+        devices.notes.push_back(fmt::format("-ngl {}: no GPU device is in use", *layers));
     return devices;
+}
+
+EngineOptions engine_options(const DeviceOptions& options, const Environment& env) {
+    const auto layers = options.gpu_layers ? options.gpu_layers : env.gpu_layers;
+    const auto count = layers ? parse_number<size_t>(*layers) : std::nullopt;
+    return {.memory_budget_bytes = physical_memory(),
+            .gpu_layers = count.value_or(SIZE_MAX),  // all, auto
+            .fuse_qkv = env.fuse_qkv,
+            .fuse_ffn = env.fuse_ffn};
+}
+
+std::string plan_text(const Devices& devices, const Engine& engine) {
+    const auto& offload = engine.offload();
+    const auto n_layers = engine.model().hparams().n_layer;
+    const auto blocks = counted(n_layers, "block");
+    const auto cpu = fmt::format("cpu ({})", devices.cpu_details);
+    std::string text;
+    if (!offload.on_device())
+        text = fmt::format("device {}; all {} there", cpu, blocks);
+    else if (offload.gpu_layers >= n_layers)
+        text = fmt::format("device {}; all {} there", devices.gpu, blocks);
+    else
+        text =
+            fmt::format("device {}; the first {} of {} there, the rest, embedding and head on {}",
+                        devices.gpu, offload.gpu_layers, blocks, cpu);
+    if (const auto left = operations_left_to_the_cpu(engine); !left.empty())
+        text += fmt::format(", except what it does not run: {}", fmt::join(left, ", "));
+    for (const auto& note : devices.notes) text += fmt::format("; {}", note);
+    for (const auto& refusal : offload.refusals) text += fmt::format("; {}", refusal);
+    return text;
 }
 
 }  // namespace minfer

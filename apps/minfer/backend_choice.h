@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/cpu_backend.h"
+#include "console.h"
+#include "graph/backend.h"
+#include "runtime/engine.h"
 
 namespace minfer {
 
@@ -16,13 +18,16 @@ struct DeviceOptions {                  // as given on the command line
     std::optional<std::string> device;  // "cpu", "metal,cpu"
     std::optional<std::string> gpu_layers;
     std::optional<int> threads;
+    std::optional<double> timeout;  // seconds to wait for a GPU
 };
 
 struct Devices {
     std::vector<std::unique_ptr<Backend>> backends;  // priority order, CPU last
     int threads = 1;
-    std::string device;  // "cpu (avx2)"
-    std::string plan;    // what runs where and why, for the line printed at load
+    std::string cpu;                 // "cpu (avx2)"
+    std::string cpu_details;         // "2 threads", "2 threads, exact activations"
+    std::string gpu;                 // "metal (Apple M4, unified memory)"; empty: none in use
+    std::vector<std::string> notes;  // why a device that was asked for or exists is not in use
 
     std::vector<Backend*> pointers() const;
 };
@@ -31,7 +36,15 @@ struct Devices {
 // later. `none`, llama.cpp's word for no GPU, becomes cpu.
 Result<std::string> parse_devices(std::string_view text);
 
-// Unsupported when a device was named that this build does not have.
-Result<Devices> choose_devices(const DeviceOptions& options, const Environment& env);
+// Unsupported when a device was named that this build does not have, Device when one was named
+// that does not work here. `console` hears what a device traces; it outlives the devices.
+Result<Devices> choose_devices(const DeviceOptions& options, const Environment& env,
+                               Console& console);
+
+// What flags and environment say about where and how a model runs.
+EngineOptions engine_options(const DeviceOptions& options, const Environment& env);
+
+// What runs where and why, for the line printed at load; the engine's current graph tells.
+std::string plan_text(const Devices& devices, const Engine& engine);
 
 }  // namespace minfer

@@ -118,25 +118,28 @@ Result<> bench_setup(const BenchOptions& options, const Setup& setup,
                      BenchReport& report, Console& console) {
     auto device = options.model.device;
     device.threads = setup.threads;
-    const auto devices = MINFER_TRY(choose_devices(device, env));
+    const auto devices = MINFER_TRY(choose_devices(device, env, console));
     int64_t longest = 1;
     for (const auto& test : tests) longest = std::max(longest, test.total());
     const auto n_ubatch = std::min({setup.batch, setup.ubatch, longest});
-    const auto engine = MINFER_TRY(Engine::create(model, devices.pointers(),
-                                                  {.n_ctx = static_cast<size_t>(longest),
-                                                   .n_ubatch = static_cast<size_t>(n_ubatch),
-                                                   .memory_budget_bytes = physical_memory()}));
+    auto how = engine_options(device, env);
+    how.n_ctx = static_cast<size_t>(longest);
+    how.n_ubatch = static_cast<size_t>(n_ubatch);
+    const auto engine = MINFER_TRY(Engine::create(model, devices.pointers(), how));
+    const auto& offload = engine->offload();
+    for (const auto& refusal : offload.refusals) console.note("note: {}", refusal);
     const auto facts = read_facts(model.file());
     BenchRow row{.model = facts.label(),
                  .filename = *options.file,
                  .type = std::string(name(facts.types.front().dtype)),
-                 .backend = "cpu",
-                 .device = devices.device,
+                 .backend = std::string(offload.backends.front()->name()),
+                 .device = offload.on_device() ? devices.gpu : devices.cpu,
                  .model_bytes = facts.tensor_bytes,
                  .n_parameters = facts.n_parameters,
                  .n_threads = setup.threads,
                  .n_batch = setup.batch,
-                 .n_ubatch = setup.ubatch};
+                 .n_ubatch = setup.ubatch,
+                 .n_gpu_layers = static_cast<int64_t>(offload.gpu_layers)};
     for (const auto& test : tests) {
         console.progress(fmt::format("{} on {} threads", test.name(), setup.threads));
         row.test = test.name();
@@ -152,7 +155,8 @@ Result<> bench_setup(const BenchOptions& options, const Setup& setup,
 }
 
 Result<> bench(BenchOptions& options, const Environment& env, Console& console) {
-    MINFER_TRY(choose_devices(options.model.device, env));  // refuse before the file is opened
+    // Refuse before the file is opened.
+    MINFER_TRY(choose_devices(options.model.device, env, console));
     const auto report = MINFER_TRY(make_bench_report(options.format));
     const auto model = MINFER_TRY(load_model(options.model, env, console));
     const auto tests = all_tests(options);

@@ -45,7 +45,7 @@ Json row_json(const BenchRow& row) {
         {"n_threads", row.n_threads},
         {"type_k", "f32"},
         {"type_v", "f32"},
-        {"n_gpu_layers", 0},
+        {"n_gpu_layers", row.n_gpu_layers},
         {"flash_attn", false},
         {"use_mmap", true},
         {"devices", row.device},

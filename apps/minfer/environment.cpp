@@ -21,10 +21,36 @@ struct Variable {
     Parse parse;
 };
 
-// There is no GPU to disable yet; the value is checked all the same.
-Result<> set_disable_metal(std::string_view text, Environment&) {
-    if (auto parsed = parse_switch(text); !parsed)
-        return std::unexpected(std::move(parsed).error());
+// A switch that sets what `target` names to its value, or to the opposite.
+template <auto target>
+Result<> set_switch(std::string_view text, Environment& env) {
+    target(env) = MINFER_TRY(parse_switch(text));
+    return {};
+}
+template <auto target>
+Result<> set_opposite(std::string_view text, Environment& env) {
+    const auto on = MINFER_TRY(parse_switch(text));
+    target(env) = !on;
+    return {};
+}
+
+constexpr auto kDisableMetal = [](Environment& env) -> bool& { return env.metal.disabled; };
+constexpr auto kFuseQkv = [](Environment& env) -> bool& { return env.fuse_qkv; };
+constexpr auto kFuseFfn = [](Environment& env) -> bool& { return env.fuse_ffn; };
+constexpr auto kTraceLabels = [](Environment& env) -> bool& { return env.trace_labels; };
+constexpr auto kCopyWeights = [](Environment& env) -> bool& {
+    return env.metal.options.copy_weights;
+};
+constexpr auto kGemm = [](Environment& env) -> bool& { return env.metal.options.gemm; };
+constexpr auto kGemmF32 = [](Environment& env) -> bool& {
+    return env.metal.options.gemm_f32_tiles;
+};
+constexpr auto kRmsNorm256 = [](Environment& env) -> bool& {
+    return env.metal.options.rms_norm_256;
+};
+
+Result<> set_metal_library(std::string_view text, Environment& env) {
+    env.metal.options.library = text;
     return {};
 }
 
@@ -49,13 +75,35 @@ constexpr Variable kVariables[] = {
          env.gpu_layers = MINFER_TRY(parse_gpu_layers(text));
          return {};
      }},
-    {"MINFER_BACKENDS", "devices that may be used, comma-separated, as --device: cpu",
+    {"MINFER_BACKENDS", "devices that may be used, comma-separated, as --device: cpu, metal",
      [](std::string_view text, Environment& env) -> Result<> {
          env.backends = MINFER_TRY(parse_devices(text));
          return {};
      }},
-    {"MINFER_DISABLE_METAL", "1: never use the GPU (also MINFER_DISABLE_MPS)", set_disable_metal},
-    {"MINFER_DISABLE_MPS", "", set_disable_metal},
+    {"MINFER_DISABLE_METAL", "1: never use the GPU (also MINFER_DISABLE_MPS)",
+     set_switch<kDisableMetal>},
+    {"MINFER_DISABLE_MPS", "", set_switch<kDisableMetal>},
+    {"MINFER_NO_FUSE_QKV", "1: separate GPU nodes for the projections of a generated token",
+     set_opposite<kFuseQkv>},
+    {"MINFER_NO_FUSE_FFN", "1: separate GPU nodes for its feed-forward", set_opposite<kFuseFfn>},
+    {"MINFER_WEIGHT_COPY", "1: the GPU uses copies of the weights, not the file's pages",
+     set_switch<kCopyWeights>},
+    {"MINFER_GEMM", "0: no matrix-matrix kernels on the GPU", set_switch<kGemm>},
+    {"MINFER_GEMM_F32", "1: those kernels compute in f32 for every weight type",
+     set_switch<kGemmF32>},
+    {"MINFER_NO_RMS_256", "1: GPU norms with 32 threads a row instead of 256",
+     set_opposite<kRmsNorm256>},
+    {"MINFER_METALLIB", "GPU kernels from this file (also MINFER_METALLIB_FILE)",
+     set_metal_library},
+    {"MINFER_METALLIB_FILE", "", set_metal_library},
+    {"MINFER_TRACE_LABELS", "1: say every GPU dispatch on stderr", set_switch<kTraceLabels>},
+    {"SOFTMETAL_CHECKS", "checks of a GPU in software: off (default), bounds or all",
+     [](std::string_view text, Environment& env) -> Result<> {
+         if (text != "off" && text != "bounds" && text != "all")
+             return fail(Fault::BadInput, "'{}' is not one of off, bounds, all", text);
+         env.metal.software_checks = text;
+         return {};
+     }},
     {"MINFER_CPU_ACT",
      "quantized: activations rounded to 8 bits for quantised weights (default); "
      "f32: exact and slower",

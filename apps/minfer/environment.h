@@ -9,6 +9,7 @@
 #include "backend/cpu/cpu_backend.h"
 #include "base/result.h"
 #include "graph/op.h"
+#include "metal_device.h"
 
 namespace minfer {
 
@@ -19,8 +20,11 @@ struct Environment {
     std::optional<std::string> backends;  // allowed devices; absent: all
     std::optional<KvFormat> cache_type;
     CpuActivations cpu_activations = CpuActivations::Quantized;
-    std::string home;                  // for a model path beginning with ~/
-    std::vector<std::string> unknown;  // MINFER_ names that are set and that nothing reads
+    MetalSettings metal;
+    bool fuse_qkv = true, fuse_ffn = true;  // decode nodes of a GPU
+    bool trace_labels = false;              // say every dispatch of a GPU
+    std::string home;                       // for a model path beginning with ~/
+    std::vector<std::string> unknown;       // MINFER_ names that are set and that nothing reads
 };
 
 // A bad value is BadInput naming variable, value and what is allowed. An empty value is as good as

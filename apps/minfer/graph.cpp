@@ -2,7 +2,6 @@
 
 #include "commands.h"
 #include "graph/export.h"
-#include "machine.h"
 #include "model_facts.h"
 #include "model_options.h"
 #include "output_file.h"
@@ -19,7 +18,7 @@ struct GraphOptions {
 
 Result<std::string> export_graph(const GraphOptions& options, const Environment& env,
                                  Console& console) {
-    const auto devices = MINFER_TRY(choose_devices(options.model.device, env));
+    const auto devices = MINFER_TRY(choose_devices(options.model.device, env, console));
     const auto model = MINFER_TRY(load_model(options.model, env, console));
     const auto n_ctx = MINFER_TRY(choose_context(options.model, env, model->hparams(), console));
     const auto n_tokens = options.phase == "decode"
@@ -28,9 +27,11 @@ Result<std::string> export_graph(const GraphOptions& options, const Environment&
                                     std::min(kDefaultUbatch, static_cast<int64_t>(n_ctx))));
     if (n_tokens > n_ctx)
         return fail(Fault::BadInput, "--tokens {}: the context holds {}", n_tokens, n_ctx);
-    const auto engine = MINFER_TRY(Engine::create(
-        *model, devices.pointers(),
-        {.n_ctx = n_ctx, .n_ubatch = n_tokens, .memory_budget_bytes = physical_memory()}));
+    auto how = engine_options(options.model.device, env);
+    how.n_ctx = n_ctx;
+    how.n_ubatch = n_tokens;
+    const auto engine = MINFER_TRY(Engine::create(*model, devices.pointers(), how));
+    for (const auto& refusal : engine->offload().refusals) console.note("note: {}", refusal);
     MINFER_TRY(engine->prepare(n_tokens, 1));
     const auto facts = read_facts(model->file());
     const auto info =

@@ -9,7 +9,6 @@
 #include <filesystem>
 
 #include "interrupt.h"
-#include "machine.h"
 #include "tensor/dequantize.h"
 #include "units.h"
 
@@ -116,8 +115,14 @@ void add_device_flags(Flags& flags, ModelOptions& options) {
     flags.group("Device");
     flags.value("-ngl,--gpu-layers,--n-gpu-layers", "N|auto|all", "Blocks to offload to a GPU",
                 set_parsed(options.device.gpu_layers, parse_gpu_layers));
-    flags.value("--device,--backend", "NAME", "cpu or none; metal is not built yet",
+    flags.value("--device,--backend", "NAME", "cpu, metal or none; default: a GPU if there is one",
                 set_parsed(options.device.device, parse_devices));
+    flags.value("--device-timeout", "SECONDS",
+                "Longest wait for one piece of GPU work (10; 600 for a GPU in software)",
+                [&](std::string_view text) -> Result<> {
+                    options.device.timeout = MINFER_TRY(parse_in_range(text, 0.001, kMaxTimeout));
+                    return {};
+                });
     flags.value("-fa,--flash-attn", "off|auto", "Fused attention on a GPU",
                 [](std::string_view text) -> Result<> {
                     if (text == "auto" || text == "off") return {};
@@ -228,7 +233,7 @@ Result<size_t> choose_context(const ModelOptions& options, const Environment& en
 
 Result<Loaded> open_model(const ModelOptions& options, const Environment& env, Console& console) {
     Loaded loaded;
-    loaded.devices = MINFER_TRY(choose_devices(options.device, env));
+    loaded.devices = MINFER_TRY(choose_devices(options.device, env, console));
     loaded.path = MINFER_TRY(find_model(options.model.value_or(""), env));
     loaded.model = std::make_unique<Model>(MINFER_TRY(Model::load(loaded.path)));
     const auto n_ctx = MINFER_TRY(choose_context(options, env, loaded.model->hparams(), console));
@@ -236,10 +241,10 @@ Result<Loaded> open_model(const ModelOptions& options, const Environment& env, C
                                   options.n_ubatch.value_or(kDefaultUbatch));
     const auto format = options.k_format.value_or(
         options.v_format.value_or(env.cache_type.value_or(KvFormat::F32)));
-    loaded.options = {.n_ctx = n_ctx,
-                      .n_ubatch = std::min(static_cast<size_t>(n_batch), n_ctx),
-                      .kv_format = format,
-                      .memory_budget_bytes = physical_memory()};
+    loaded.options = engine_options(options.device, env);
+    loaded.options.n_ctx = n_ctx;
+    loaded.options.n_ubatch = std::min(static_cast<size_t>(n_batch), n_ctx);
+    loaded.options.kv_format = format;
     return loaded;
 }
 
@@ -253,9 +258,9 @@ Result<> start(Loaded& loaded, const ModelOptions& options, Console& console) {
     size_t weights = 0;
     for (const auto& weight : loaded.model->weights()) weights += weight.data.size();
     const auto kv = 2 * hparams.n_layer * n_ctx * kv_layout(format, hparams.kv_width()).row_bytes;
-    console.note("{}; all {} there; weights {}, context {} with f32 KV {}", loaded.devices.plan,
-                 counted(hparams.n_layer, "block"), bytes_text(weights), counted(n_ctx, "token"),
-                 bytes_text(kv));
+    console.note("{}; weights {}, context {} with f32 KV {}",
+                 plan_text(loaded.devices, *loaded.engine), bytes_text(weights),
+                 counted(n_ctx, "token"), bytes_text(kv));
     console.release_notes();
     if (options.warmup) MINFER_TRY(warm_up(*loaded.engine));
     return {};

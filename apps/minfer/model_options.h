@@ -33,6 +33,8 @@ struct ModelOptions {  // as given; what is absent comes from the environment or
 constexpr int64_t kDefaultContext = 4096, kDefaultBatch = 2048, kDefaultUbatch = 512;
 
 void add_threads_flag(Flags& flags, ModelOptions& options);
+constexpr double kMaxTimeout = 86400;  // a day
+
 void add_device_flags(Flags& flags, ModelOptions& options);   // --device, -ngl, -fa, KV types
 void add_loading_flags(Flags& flags, ModelOptions& options);  // --load-mode, --check-tensors, …
 void add_batch_flags(Flags& flags, ModelOptions& options);    // -c, -b, -ub

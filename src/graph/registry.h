@@ -38,6 +38,7 @@ class BackendRegistry {
   public:
     // Each id once.
     void add(BackendEntry entry);
+    bool has(BackendId id) const { return find(id) != nullptr; }
 
     // What to use, given the values of every --backend NAME[,NAME]: letter case and blanks around
     // names do not matter, none at all means every usable device that is not software. The CPU is

@@ -70,9 +70,12 @@ TEST(CommandLine, MistakesAreUsageErrorsNamingTheFlag) {
     refuses({"run", "m.gguf", "x", "--stop", ""}, "--stop: the text is empty");
     refuses({"run", "m.gguf", "x", "--chat-template-kwargs", "[1]"}, "not a JSON object");
     refuses({"run", "m.gguf", "x", "--no-template", "-sys", "s"}, "--no-template");
-    refuses({"run", "m.gguf", "x", "--device", "tpu"}, "'tpu' is not one of none, cpu (known");
-    refuses({"run", "m.gguf", "x", "--device", ""},
-            "'' is not one of none, cpu (known, but not built: metal, cuda)");
+    refuses({"run", "m.gguf", "x", "--device", "tpu"}, "'tpu' is not one of none, cpu");
+    refuses({"run", "m.gguf", "x", "--device", ""}, "'' is not one of none, cpu");
+    refuses({"run", "m.gguf", "x", "--device", "gpu"}, "(known, but not built: ");
+    refuses({"run", "m.gguf", "x", "--device-timeout", "0"}, "--device-timeout: '0'");
+    refuses({"run", "m.gguf", "x", "--device-timeout", "soon"}, "--device-timeout: 'soon'");
+    refuses({"run", "m.gguf", "x", "-ngl", "-2"}, "--gpu-layers: '-2' is not a number of layers");
     refuses({"bench", "m.gguf", "-p", "5-1"}, "--n-prompt: '5-1'");
     refuses({"bench", "m.gguf", "-p", "0", "-n", "0"}, "no tests");
     refuses({"bench", "m.gguf", "-o", "xml"}, "'xml' is not one of md, csv, json, jsonl");
@@ -130,8 +133,14 @@ TEST(CommandLine, BadVariablesAreUsageErrorsNamingValueAndChoices) {
     refuses(args, "environment variable MINFER_THREADS: 'many'", with("MINFER_THREADS", "many"));
     refuses(args, "environment variable MINFER_CPU_ACT: 'f16' is not one of quantized, f32",
             with("MINFER_CPU_ACT", "f16"));
-    refuses(args, "environment variable MINFER_DISABLE_METAL: 'yes' is not one of 1, 0, true",
-            with("MINFER_DISABLE_METAL", "yes"));
+    for (const std::string name :
+         {"MINFER_DISABLE_METAL", "MINFER_DISABLE_MPS", "MINFER_NO_FUSE_QKV", "MINFER_NO_FUSE_FFN",
+          "MINFER_WEIGHT_COPY", "MINFER_GEMM", "MINFER_GEMM_F32", "MINFER_NO_RMS_256",
+          "MINFER_TRACE_LABELS"})
+        refuses(args, "environment variable " + name + ": 'yes' is not one of 1, 0, true",
+                with(name, "yes"));
+    refuses(args, "environment variable SOFTMETAL_CHECKS: 'some' is not one of off, bounds, all",
+            with("SOFTMETAL_CHECKS", "some"));
     refuses(args, "environment variable MINFER_CACHE_TYPE: 'f64'",
             with("MINFER_CACHE_TYPE", "f64"));
     refuses(args, "environment variable MINFER_BACKENDS: 'npu'", with("MINFER_BACKENDS", "npu"));
@@ -150,16 +159,16 @@ TEST(CommandLine, UnusedVariablesAreNotedAfterAnError) {
 }
 
 TEST(CommandLine, ADeviceThatIsNotBuiltIsRefusedBeforeTheFileIsOpened) {
-    const auto named = minfer_says({"run", "missing.gguf", "x", "--device", "metal"});
+    const auto named = minfer_says({"run", "missing.gguf", "x", "--device", "cuda"});
     EXPECT_EQ(named.code, 1);
-    EXPECT_THAT(error_line(named), testing::AllOf(HasSubstr("--device"), HasSubstr("metal")));
+    EXPECT_THAT(error_line(named), testing::AllOf(HasSubstr("--device"), HasSubstr("cuda")));
     const auto fenced =
-        minfer_says({"run", "missing.gguf", "x"}, {.environment = {{"MINFER_BACKENDS", "metal"}}});
+        minfer_says({"run", "missing.gguf", "x"}, {.environment = {{"MINFER_BACKENDS", "cuda"}}});
     EXPECT_EQ(fenced.code, 1);
     EXPECT_THAT(error_line(fenced), HasSubstr("MINFER_BACKENDS"));
     // The flag wins over the variable.
     const auto won = minfer_says({"run", "missing.gguf", "x", "--device", "cpu"},
-                                 {.environment = {{"MINFER_BACKENDS", "metal"}}});
+                                 {.environment = {{"MINFER_BACKENDS", "cuda"}}});
     EXPECT_EQ(error_line(won), "error: missing.gguf: no such file");
 }
 

@@ -26,7 +26,7 @@ TEST_F(RunCommand, AcceptsTheHabitsOfLlamaCpp) {
         minfer_says({"-m", model, "-p", "Hi", "-n", "32", "--temp", "0", "-ngl", "99", "-c", "128",
                      "-no-cnv", "-fa", "auto", "-ctk", "f32", "-ub", "64"});
     ASSERT_EQ(spec.code, 0) << spec.err;
-    EXPECT_THAT(spec.err, HasSubstr("this build has no GPU device"));
+    EXPECT_THAT(spec.err, HasSubstr("-ngl 99: no GPU device is in use"));
     const auto greedy = std::vector<std::string>{"-n", "32", "--greedy"};
     const auto same = [&](std::vector<std::string> args, std::string input = "") {
         args.insert(args.end(), greedy.begin(), greedy.end());

@@ -1,0 +1,28 @@
+#include "metal_device.h"
+
+#include "metal_provider.h"
+
+namespace minfer {
+
+std::optional<BackendEntry> metal_entry(const MetalSettings& settings) {
+    auto settled = settings;
+    settled.options.submit_bound_seconds =
+        settings.timeout.value_or(kSoftwareMetal ? kSoftwareTimeout : kGpuTimeout);
+    return BackendEntry{
+        .id = BackendId::Metal,
+        .software = kSoftwareMetal,
+        .unavailable = [disabled = settings.disabled]() -> std::optional<std::string> {
+            if (disabled) return "disabled by MINFER_DISABLE_METAL";
+            return metal_unavailable();
+        },
+        .make = [settled]() -> Result<std::unique_ptr<Backend>> { return make_metal(settled); }};
+}
+
+std::string metal_device_text(const Backend& backend, const MetalSettings& settings) {
+    const auto& metal = static_cast<const MetalBackend&>(backend);
+    return fmt::format("metal ({}, {} memory{})", metal.device_name(),
+                       metal.has_unified_memory() ? "unified" : "separate",
+                       kSoftwareMetal ? ", software, checks " + settings.software_checks : "");
+}
+
+}  // namespace minfer

@@ -1,0 +1,31 @@
+#pragma once
+// The Metal device in the program's list of backends. The build picks the files behind this
+// header: a Mac's Metal, the software one, or none.
+
+#include <optional>
+#include <string>
+
+#include "backend/metal/metal_backend.h"
+#include "graph/registry.h"
+
+namespace minfer {
+
+struct MetalSettings {
+    bool disabled = false;                // MINFER_DISABLE_METAL
+    std::optional<double> timeout;        // seconds to wait for one command buffer
+    std::string software_checks = "off";  // of a software device: off, bounds or all
+    MetalOptions options;                 // submit_bound_seconds follows from timeout
+};
+
+// The entry for the registry; nothing in a build without Metal.
+std::optional<BackendEntry> metal_entry(const MetalSettings& settings);
+
+// "metal (Apple M4, unified memory)", "metal (softmetal, unified memory, software, checks off)".
+// `backend` was made by the entry.
+std::string metal_device_text(const Backend& backend, const MetalSettings& settings);
+
+// Seconds to wait without another word: a software device takes longer than a GPU for what is not
+// a hang.
+constexpr double kGpuTimeout = 10, kSoftwareTimeout = 600;
+
+}  // namespace minfer

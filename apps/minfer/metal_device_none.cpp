@@ -1,0 +1,11 @@
+#include "metal_device.h"
+
+namespace minfer {
+
+std::optional<BackendEntry> metal_entry(const MetalSettings&) { return std::nullopt; }
+
+std::string metal_device_text(const Backend& backend, const MetalSettings&) {
+    return std::string(backend.name());
+}
+
+}  // namespace minfer

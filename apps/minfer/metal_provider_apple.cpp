@@ -1,0 +1,11 @@
+#include "metal_provider.h"
+
+namespace minfer {
+
+const bool kSoftwareMetal = false;
+
+Result<std::unique_ptr<MetalBackend>> make_metal(const MetalSettings& settings) {
+    return make_metal_backend(settings.options);
+}
+
+}  // namespace minfer

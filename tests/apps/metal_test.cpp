@@ -1,0 +1,131 @@
+// The program on a Metal device: the software one, or a Mac's.
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "apps/program.h"
+#include "random_model/random_model.h"
+
+namespace minfer {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+using MetalDevice = WithModel;
+
+ProcessOptions with(std::string name, std::string value) {
+    return {.environment = {{std::move(name), std::move(value)}}};
+}
+
+TEST_F(MetalDevice, AnswersLikeTheExactCpu) {
+    const auto answer = [&](std::string device) {
+        return minfer_says({"run", model, "Once", "-n", "24", "--greedy", "--device", device},
+                           with("MINFER_CPU_ACT", "f32"));
+    };
+    const auto metal = answer("metal"), cpu = answer("cpu");
+    ASSERT_EQ(metal.code, 0) << metal.err;
+    EXPECT_EQ(metal.out, cpu.out);
+    EXPECT_THAT(metal.err, AllOf(HasSubstr("device metal ("), HasSubstr("all 2 blocks there")));
+    EXPECT_THAT(cpu.err, Not(HasSubstr("metal")));
+}
+
+TEST_F(MetalDevice, ThePlanSaysHowMuchOfTheModelIsThere) {
+    const auto plan = [&](std::string layers) {
+        return minfer_says({"run", model, "x", "-n", "1", "--device", "metal", "-ngl", layers}).err;
+    };
+    EXPECT_THAT(plan("all"), HasSubstr("device metal ("));
+    EXPECT_THAT(plan("auto"), HasSubstr("); all 2 blocks there"));
+    EXPECT_THAT(plan("99"), HasSubstr("); all 2 blocks there"));
+    EXPECT_THAT(plan("1"), HasSubstr("); the first 1 of 2 blocks there, the rest, embedding and "
+                                     "head on cpu ("));
+    EXPECT_THAT(plan("0"), AllOf(HasSubstr("device cpu ("), HasSubstr("all 2 blocks there")));
+}
+
+TEST_F(MetalDevice, ADeviceInSoftwareSaysSoWithItsChecksAndIsUsedOnlyWhenNamed) {
+    const auto run = std::vector<std::string>{"run", model, "x", "-n", "1"};
+    auto named = run;
+    named.insert(named.end(), {"--device", "metal"});
+    const auto plan = minfer_says(named).err;
+    ASSERT_THAT(plan, HasSubstr("device metal ("));
+    const bool software = plan.find(", software, ") != std::string::npos;
+    EXPECT_THAT(minfer_says(run).err, HasSubstr(software ? "device cpu (" : "device metal ("));
+    if (!software) return;
+    EXPECT_THAT(plan, HasSubstr(", software, checks off)"));
+    EXPECT_THAT(minfer_says(named, with("SOFTMETAL_CHECKS", "all")).err,
+                HasSubstr(", software, checks all)"));
+    EXPECT_THAT(minfer_says(run, with("MINFER_BACKENDS", "metal")).err,
+                HasSubstr("device metal ("));
+}
+
+TEST_F(MetalDevice, DisablingItIsAnErrorWhenItIsNamedAndAReasonWhenItIsNot) {
+    for (const std::string name : {"MINFER_DISABLE_METAL", "MINFER_DISABLE_MPS"}) {
+        const auto named =
+            minfer_says({"run", "missing.gguf", "x", "--device", "metal"}, with(name, "1"));
+        EXPECT_EQ(named.code, 1);
+        EXPECT_EQ(error_line(named),
+                  "error: --device: backend 'metal' does not work here: disabled by "
+                  "MINFER_DISABLE_METAL");
+        EXPECT_EQ(minfer_says({"run", model, "x", "-n", "1"}, with(name, "1")).code, 0);
+        const auto enabled =
+            minfer_says({"run", model, "x", "-n", "1", "--device", "metal"}, with(name, "0"));
+        EXPECT_THAT(enabled.err, HasSubstr("device metal (")) << name;
+    }
+}
+
+TEST_F(MetalDevice, AModelWithATypeItDoesNotRunIsWholeOnTheCpuAndTheReasonIsSaid) {
+    gguf::Writer writer;
+    ASSERT_TRUE(add_random_model(writer, random_model_shapes()[1], DType::Q2_K));
+    const auto path = (dir.path() / "q2.gguf").string();
+    ASSERT_TRUE(writer.write(path));
+    const auto outcome = minfer_says({"run", path, "x", "-n", "1", "--device", "metal"});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr("device cpu ("),
+                                   HasSubstr("metal: weight 'blk.0.attn_k.weight' is Q2_K")));
+    const auto graph = minfer_says({"graph", path, "--device", "metal", "--format", "json"});
+    ASSERT_EQ(graph.code, 0) << graph.err;
+    EXPECT_THAT(graph.err, StartsWith("note: metal: weight 'blk.0.attn_k.weight' is Q2_K"));
+    for (const auto& node : json::parse(graph.out)["nodes"]) EXPECT_EQ(node["backend"], "cpu");
+}
+
+TEST_F(MetalDevice, DispatchesAreSaidWhenAskedFor) {
+    const auto run = std::vector<std::string>{"run", model, "x", "-n", "1", "--device", "metal"};
+    EXPECT_THAT(minfer_says(run, with("MINFER_TRACE_LABELS", "1")).err,
+                HasSubstr("\ndispatch rms_norm"));
+    EXPECT_THAT(minfer_says(run, with("MINFER_TRACE_LABELS", "0")).err,
+                Not(HasSubstr("\ndispatch ")));
+}
+
+TEST_F(MetalDevice, AKernelLibraryThatIsNoneIsRefusedByName) {
+    for (const std::string name : {"MINFER_METALLIB", "MINFER_METALLIB_FILE"}) {
+        const auto path = (dir.path() / "none.metallib").string();
+        const auto outcome =
+            minfer_says({"run", model, "x", "-n", "1", "--device", "metal"}, with(name, path));
+        EXPECT_EQ(outcome.code, 1);
+        EXPECT_THAT(error_line(outcome), HasSubstr(path));
+    }
+}
+
+TEST_F(MetalDevice, SwitchesForComparisonKeepTheAnswer) {
+    const auto run = std::vector<std::string>{"run", model,      "Once upon", "-n",
+                                              "16",  "--greedy", "--device",  "metal"};
+    const auto want = minfer_says(run).out;
+    for (const auto& [name, value] :
+         std::map<std::string, std::string>{{"MINFER_WEIGHT_COPY", "1"},
+                                            {"MINFER_GEMM", "0"},
+                                            {"MINFER_GEMM_F32", "1"},
+                                            {"MINFER_NO_RMS_256", "1"},
+                                            {"MINFER_NO_FUSE_QKV", "1"},
+                                            {"MINFER_NO_FUSE_FFN", "1"},
+                                            {"SOFTMETAL_CHECKS", "all"}}) {
+        const auto outcome = minfer_says(run, with(name, value));
+        ASSERT_EQ(outcome.code, 0) << name << ": " << outcome.err;
+        EXPECT_EQ(outcome.out, want) << name;
+    }
+}
+
+}  // namespace
+}  // namespace minfer
