@@ -1,7 +1,5 @@
 #include "backend/metal/context.h"
 
-#include <chrono>
-
 namespace minfer::metal {
 
 Result<std::unique_ptr<Context>> Context::create(const MetalOptions& options) {
@@ -21,19 +19,19 @@ Context::~Context() {
 Result<CommandBuffer*> Context::open() {
     if (!commands_) {
         MINFER_TRY(wait_for_abandoned());
-        commands_ = MINFER_TRY(CommandBuffer::open(*device));
+        commands_.emplace(MINFER_TRY(CommandBuffer::open(*device)));
     }
-    return commands_.get();
+    return &*commands_;
 }
 
 Result<> Context::submit() {
     MINFER_TRY(wait_for_abandoned());
     if (!commands_) return {};
-    const auto commands = std::move(commands_);
-    auto done = commands->submit(options.submit_bound_seconds, &abandoned_);
+    auto done = commands_->submit(options.submit_bound_seconds, completion_);
     ++counters.command_buffers;
-    counters.dispatches += commands->dispatches();
-    counters.barriers += commands->barriers();
+    counters.dispatches += commands_->dispatches();
+    counters.barriers += commands_->barriers();
+    commands_.reset();
     return done;
 }
 
@@ -46,15 +44,11 @@ std::unexpected<Error> Context::give_up_split(Error cause) {
 
 // Its kernels may still write to buffers that are about to be used again.
 Result<> Context::wait_for_abandoned() {
-    if (!abandoned_) return {};
-    if (!abandoned_->done.try_acquire_for(
-            std::chrono::duration<double>(options.submit_bound_seconds)))
-        return fail(Fault::Device,
-                    "the GPU hangs: a command buffer given up earlier has not ended within "
-                    "another {} s",
-                    options.submit_bound_seconds);
-    abandoned_ = nullptr;
-    return {};
+    if (!completion_.is_pending() || completion_.wait(options.submit_bound_seconds)) return {};
+    return fail(
+        Fault::Device,
+        "the GPU hangs: a command buffer given up earlier has not ended within another {} s",
+        options.submit_bound_seconds);
 }
 
 Result<Slice> Context::words_in(const Call& call, size_t source, size_t count) const {

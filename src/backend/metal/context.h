@@ -58,8 +58,8 @@ struct Context {
         : options(opts), device(std::move(dev)) {}
     Result<> wait_for_abandoned();
 
-    std::unique_ptr<CommandBuffer> commands_;
-    std::shared_ptr<Flight> abandoned_;  // work whose wait was given up; commands_ is empty then
+    std::optional<CommandBuffer> commands_;  // empty while there is abandoned work
+    Completion completion_;
 };
 
 }  // namespace minfer::metal

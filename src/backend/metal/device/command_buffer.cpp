@@ -1,5 +1,7 @@
 #include "backend/metal/device/command_buffer.h"
 
+#include <Block.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -35,17 +37,38 @@ std::string LabelRing::text() const {
     return text;
 }
 
-Result<std::unique_ptr<CommandBuffer>> CommandBuffer::open(const Device& device) {
+Completion::Completion() : done_(std::make_shared<std::binary_semaphore>(0)) {
+    const auto done = done_;
+    handler_ = Block_copy(^(MTL::CommandBuffer*) {
+      done->release();
+    });
+}
+
+Completion::~Completion() { Block_release(handler_); }
+
+void Completion::expect(MTL::CommandBuffer* commands) {
+    MINFER_ASSERT(!is_pending_);
+    is_pending_ = true;
+    commands->addCompletedHandler(handler_);
+}
+
+bool Completion::wait(double bound_seconds) {
+    MINFER_ASSERT(is_pending_);
+    is_pending_ = !done_->try_acquire_for(std::chrono::duration<double>(bound_seconds));
+    return !is_pending_;
+}
+
+Result<CommandBuffer> CommandBuffer::open(const Device& device) {
     const AutoreleaseScope scope;
-    auto opened = std::unique_ptr<CommandBuffer>(new CommandBuffer(device));
-    opened->flight_ = std::make_shared<Flight>();
-    opened->flight_->commands = NS::RetainPtr(device.queue()->commandBuffer());
-    if (!opened->flight_->commands)
+    auto opened = CommandBuffer(device);
+    opened.commands_ = NS::RetainPtr(device.queue()->commandBuffer());
+    if (!opened.commands_)
         return fail(Fault::Device, "{}: the queue has no command buffer", device.name());
     return opened;
 }
 
 CommandBuffer::~CommandBuffer() {
+    if (!compute_ && !blit_) return;
     const AutoreleaseScope scope;
     close_encoders();
 }
@@ -54,7 +77,7 @@ Result<> CommandBuffer::open_compute() {
     if (compute_) return {};
     const AutoreleaseScope scope;
     close_encoders();
-    compute_ = NS::RetainPtr(flight_->commands->computeCommandEncoder());
+    compute_ = NS::RetainPtr(commands_->computeCommandEncoder());
     if (!compute_) return fail(Fault::Device, "no compute encoder");
     return {};
 }
@@ -103,7 +126,7 @@ Result<> CommandBuffer::copy(const Slice& from, const Slice& to) {
     if (!blit_) {
         const AutoreleaseScope scope;
         close_encoders();
-        blit_ = NS::RetainPtr(flight_->commands->blitCommandEncoder());
+        blit_ = NS::RetainPtr(commands_->blitCommandEncoder());
         if (!blit_) return fail(Fault::Device, "no blit encoder");
         labels_.add("copy");
     }
@@ -111,26 +134,21 @@ Result<> CommandBuffer::copy(const Slice& from, const Slice& to) {
     return {};
 }
 
-Result<> CommandBuffer::submit(double bound_seconds, std::shared_ptr<Flight>* pending) {
+Result<> CommandBuffer::submit(double bound_seconds, Completion& completion) {
     const AutoreleaseScope scope;
     close_encoders();
-    auto* const commands = flight_->commands.get();
-    commands->addCompletedHandler(
-        MTL::HandlerFunction([flight = flight_](MTL::CommandBuffer*) { flight->done.release(); }));
-    commands->commit();
-    // waitUntilCompleted has no bound and wakes late.
-    if (!flight_->done.try_acquire_for(std::chrono::duration<double>(bound_seconds))) {
-        *pending = flight_;
+    completion.expect(commands_.get());
+    commands_->commit();
+    if (!completion.wait(bound_seconds))
         return fail(Fault::Device,
                     "the GPU hangs: a command buffer of {} dispatches did not end within {} s "
                     "(status {}); the last dispatches: {}",
-                    dispatches_, bound_seconds, status_name(commands->status()), labels_.text());
-    }
-    if (const auto status = commands->status(); status != MTL::CommandBufferStatusCompleted)
+                    dispatches_, bound_seconds, status_name(commands_->status()), labels_.text());
+    if (const auto status = commands_->status(); status != MTL::CommandBufferStatusCompleted)
         return fail(Fault::Device,
                     "a command buffer of {} dispatches ended with status {}: {}; the last "
                     "dispatches: {}",
-                    dispatches_, status_name(status), describe(commands->error()), labels_.text());
+                    dispatches_, status_name(status), describe(commands_->error()), labels_.text());
     return {};
 }
 

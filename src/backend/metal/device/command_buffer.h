@@ -5,6 +5,7 @@
 #include <Metal/Metal.hpp>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <semaphore>
 #include <type_traits>
 
@@ -25,17 +26,35 @@ class LabelRing {
     size_t count_ = 0;
 };
 
-// Work that was committed: shared with the completion handler, which may run after the wait for it
-// was given up.
-struct Flight {
-    std::binary_semaphore done{0};
-    NS::SharedPtr<MTL::CommandBuffer> commands;
+// Hears that committed work has ended; one for any number of submissions, one after the other. The
+// handler that Metal calls holds what it needs itself, as it may run after the wait was given up
+// and all this is gone. waitUntilCompleted has no bound and wakes late.
+class Completion {
+  public:
+    Completion();
+    ~Completion();
+    Completion(const Completion&) = delete;
+    Completion& operator=(const Completion&) = delete;
+
+    // Before the commit; the work before it has ended.
+    void expect(MTL::CommandBuffer* commands);
+    // Whether the work ended within the bound.
+    bool wait(double bound_seconds);
+    // There is work whose wait was given up, and which may still touch its buffers.
+    bool is_pending() const { return is_pending_; }
+
+  private:
+    std::shared_ptr<std::binary_semaphore> done_;  // shared with the handler
+    MTL::CommandBufferHandler handler_;  // copied once, so that submitting allocates nothing
+    bool is_pending_ = false;
 };
 
 class CommandBuffer {
   public:
     // Device when the queue hands out none.
-    static Result<std::unique_ptr<CommandBuffer>> open(const Device& device);
+    static Result<CommandBuffer> open(const Device& device);
+    CommandBuffer(CommandBuffer&&) = default;
+    CommandBuffer& operator=(CommandBuffer&&) = delete;
     ~CommandBuffer();  // not submitted: the work is dropped
 
     // Binds `buffers` at 0, 1, ..., then the bytes of `args`. Device naming kernel and both numbers
@@ -54,9 +73,9 @@ class CommandBuffer {
     // each other.
     Result<> copy(const Slice& from, const Slice& to);
 
-    // Commits and waits `bound_seconds` at most. Device carrying the status and the labels. When
-    // the bound passed, `pending` is the work that may still touch its buffers.
-    Result<> submit(double bound_seconds, std::shared_ptr<Flight>* pending);
+    // Commits and waits `bound_seconds` at most. Device carrying the status and the labels; when
+    // the bound passed, the work is still pending in `completion`.
+    Result<> submit(double bound_seconds, Completion& completion);
 
     const LabelRing& labels() const { return labels_; }
     size_t dispatches() const { return dispatches_; }
@@ -68,7 +87,7 @@ class CommandBuffer {
     void close_encoders();
 
     const Device& device_;
-    std::shared_ptr<Flight> flight_;
+    NS::SharedPtr<MTL::CommandBuffer> commands_;  // null once moved from
     NS::SharedPtr<MTL::ComputeCommandEncoder> compute_;
     NS::SharedPtr<MTL::BlitCommandEncoder> blit_;
     LabelRing labels_;
