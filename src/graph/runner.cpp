@@ -51,7 +51,14 @@ struct GraphRunner::State {
         return std::nullopt;
     }
 
-    Result<> run(Backend*& running);
+    Result<> run(Backend& backend, const Call& call) {
+        auto done = backend.execute(call);
+        // What was encoded before the error must not run later, on the inputs of another step.
+        // That it may fail as well adds nothing: the first error is the cause.
+        if (!done) (void)backend.synchronize();
+        if (done) ++counters.nodes_run;
+        return done;
+    }
 
     Result<> carry(const Import& import) {
         const auto bytes = std::span(current().bounce).first(import.from.bytes);
@@ -60,22 +67,6 @@ struct GraphRunner::State {
         return find_backend(backends, import.to.backend)->write(import.to, bytes);
     }
 };
-
-// Runs the stages; `running` is the backend at work, also after an error.
-Result<> GraphRunner::State::run(Backend*& running) {
-    for (const auto& stage : current().stages) {
-        // Nothing is read from a device that still has work of this execution to submit.
-        if (running != nullptr) MINFER_TRY(running->synchronize());
-        running = stage.backend;
-        for (const auto& import : stage.imports) MINFER_TRY(carry(import));
-        for (const auto& call : stage.calls) {
-            MINFER_TRY(stage.backend->execute(call));
-            ++counters.nodes_run;
-        }
-    }
-    if (running != nullptr) MINFER_TRY(running->synchronize());
-    return {};
-}
 
 GraphRunner::GraphRunner(std::vector<Backend*> backends, Build build)
     : state_(std::make_unique<State>()) {
@@ -156,13 +147,15 @@ Result<> GraphRunner::execute() {
             return fail(Fault::BadInput,
                         "input '{}' was not filled since this graph became current",
                         current.graph.node(current.graph.inputs[i]).name);
-    Backend* running = nullptr;
-    if (auto done = state_->run(running); !done) {
-        // What was encoded before the error must not run later, on the inputs of another step.
-        // That it may fail as well adds nothing: the first error is the cause.
-        if (running != nullptr) (void)running->synchronize();
-        return done;
+    Backend* previous = nullptr;
+    for (const auto& stage : current.stages) {
+        // Nothing is read from a device that still has work of this execution to submit.
+        if (previous != nullptr) MINFER_TRY(previous->synchronize());
+        previous = stage.backend;
+        for (const auto& import : stage.imports) MINFER_TRY(state_->carry(import));
+        for (const auto& call : stage.calls) MINFER_TRY(state_->run(*stage.backend, call));
     }
+    if (previous != nullptr) MINFER_TRY(previous->synchronize());
     state_->has_results = true;
     return {};
 }

@@ -33,6 +33,26 @@ TEST_F(MetalDevice, AnswersLikeTheExactCpu) {
     EXPECT_THAT(cpu.err, Not(HasSubstr("metal")));
 }
 
+TEST_F(MetalDevice, TheGraphIsOnItWholeOrNotAtAll) {
+    const auto homes = [&](std::string phase, std::string device) {
+        const auto outcome =
+            minfer_says({"graph", model, "--phase", phase, "--format", "json", "--device", device});
+        EXPECT_EQ(outcome.code, 0) << outcome.err;
+        std::map<std::string, size_t> count;
+        for (const auto& node : json::parse(outcome.out)["nodes"]) ++count[node["backend"]];
+        return count;
+    };
+    for (const std::string phase : {"prefill", "decode"}) {
+        auto metal = homes(phase, "metal"), cpu = homes(phase, "cpu");
+        EXPECT_EQ(metal["cpu"], 0u) << phase;
+        EXPECT_GT(metal["metal"], 30u) << phase;
+        EXPECT_EQ(cpu["metal"], 0u) << phase;
+        EXPECT_GT(cpu["cpu"], 30u) << phase;
+    }
+    EXPECT_THAT(minfer_says({"run", model, "x", "-n", "1", "--device", "metal"}).err,
+                Not(HasSubstr("except what it does not run")));
+}
+
 TEST_F(MetalDevice, ThePlanSaysHowMuchOfTheModelIsThere) {
     const auto plan = [&](std::string layers) {
         return minfer_says({"run", model, "x", "-n", "1", "--device", "metal", "-ngl", layers}).err;
