@@ -29,6 +29,7 @@ Result<Kernels> Kernels::build(const Device& device) {
     Kernels kernels;
     kernels.attention = MINFER_TRY(AttentionKernels::build(device));
     kernels.elementwise = MINFER_TRY(ElementwiseKernels::build(device));
+    kernels.fused = MINFER_TRY(FusedKernels::build(device));
     kernels.kv = MINFER_TRY(KvKernels::build(device));
     kernels.norm = MINFER_TRY(NormKernels::build(device));
     kernels.gather = MINFER_TRY(GatherKernels::build(device));

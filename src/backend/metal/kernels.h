@@ -6,6 +6,7 @@
 
 #include "backend/metal/attention.h"
 #include "backend/metal/elementwise.h"
+#include "backend/metal/fused.h"
 #include "backend/metal/gather.h"
 #include "backend/metal/kv.h"
 #include "backend/metal/matmul.h"
@@ -24,6 +25,7 @@ Result<std::string> weight_kernel_name(std::string_view family, DType dtype);
 struct Kernels {
     AttentionKernels attention;
     ElementwiseKernels elementwise;
+    FusedKernels fused;
     KvKernels kv;
     NormKernels norm;
     GatherKernels gather;

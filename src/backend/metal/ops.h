@@ -18,6 +18,9 @@ Result<> run(Context&, const Call&, const op::MatMul&);
 Result<> run(Context&, const Call&, const op::Rope&);
 Result<> run(Context&, const Call&, const op::KvStore&);
 Result<> run(Context&, const Call&, const op::Attention&);
+Result<> run(Context&, const Call&, const op::FusedQkv&);
+Result<> run(Context&, const Call&, const op::FusedQkvNorm&);
+Result<> run(Context&, const Call&, const op::FusedFfn&);
 
 // Nothing to compute: the host fills inputs, the planner places views, loads only name a region.
 inline Result<> run(Context&, const Call&, const op::Input&) { return {}; }

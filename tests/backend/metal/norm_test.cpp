@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "backend/metal/rig.h"
+#include "graph/builder.h"
+#include "graph/runner.h"
 #include "support/nmse.h"
 #include "support/random_data.h"
 #include "support/reference.h"
@@ -123,6 +125,57 @@ TEST(MetalNorm, EpsilonCountsForSmallRows) {
     const auto wide = reference::widened(x);
     EXPECT_LE(nmse(got, reference::rms_norm(wide, weight, double{1e-5f})), kNormBar);
     EXPECT_GT(nmse(got, reference::rms_norm(wide, weight, 0)), 0.1);
+}
+
+// The row of an embedding on one backend, its norm on the other, either way round.
+TEST(MetalNorm, metal_embed_then_rmsnorm_cross_backend) {
+    constexpr size_t kWidth = 897, kVocab = 50;
+    const auto table = random_floats(kWidth * kVocab, 22), weight = random_floats(kWidth, 23);
+    const auto ids = std::vector<int32_t>{49, 0, 17};
+    for (const auto embeds : {BackendId::Cpu, BackendId::Metal}) {
+        const auto metal = metal_backend();
+        const auto cpu = make_cpu_backend();
+        for (Backend* const backend :
+             {static_cast<Backend*>(metal.get()), static_cast<Backend*>(cpu.get())}) {
+            for (const auto& w : {Weight{.name = "embd",
+                                         .shape = {kWidth, kVocab, 1, 1},
+                                         .data = std::as_bytes(std::span(table))},
+                                  Weight{.name = "norm",
+                                         .shape = {kWidth, 1, 1, 1},
+                                         .data = std::as_bytes(std::span(weight))}}) {
+                const auto added = backend->register_weight(w);
+                ASSERT_TRUE(added) << added.error().what;
+            }
+            ASSERT_TRUE(backend->finish_weights());
+        }
+        const auto before = metal->counters().dispatches;
+        auto runner =
+            GraphRunner({metal.get(), cpu.get()}, [embeds](const GraphParams&) -> Result<Graph> {
+                auto b = GraphBuilder();
+                const auto tokens = b.input("token_ids", DType::I32, {3, 1, 1, 1});
+                const auto rows =
+                    b.embed("embd", tokens, {.weight = "embd", .width = kWidth, .vocab = kVocab});
+                const auto normed = b.rms_norm("norm", rows, rms_norm());
+                b.output(normed);
+                auto graph = MINFER_TRY(b.finish());
+                const bool on_cpu = embeds == BackendId::Cpu;
+                graph.nodes[rows].backend = embeds;
+                graph.nodes[normed].backend = on_cpu ? BackendId::Metal : BackendId::Cpu;
+                return graph;
+            });
+        const auto bound = runner.bind({.gpu = true});
+        ASSERT_TRUE(bound) << bound.error().what;
+        ASSERT_TRUE(runner.write_input("token_ids", std::as_bytes(std::span(ids))));
+        const auto done = runner.execute();
+        ASSERT_TRUE(done) << done.error().what;
+        auto got = std::vector<float>(kWidth * 3);
+        ASSERT_TRUE(runner.read_output(0, got));
+        const auto want = reference::rms_norm(reference::gather(table, kWidth, ids), weight,
+                                              double{rms_norm().eps});
+        EXPECT_LE(nmse(got, want), kNormBar);
+        EXPECT_EQ(metal->counters().dispatches, before + 1);
+        EXPECT_GE(runner.counters().boundary_copies, 1u);
+    }
 }
 
 TEST(MetalNorm, metal_rms_norm_refuses_a_weight_not_on_gpu) {

@@ -1,0 +1,164 @@
+#include "backend/metal/fused.h"
+
+#include "backend/metal/kernels/fused.h"
+#include "backend/metal/kv.h"
+#include "backend/metal/matmul.h"
+#include "backend/metal/norm.h"
+#include "backend/metal/ops.h"
+
+namespace minfer::metal {
+namespace {
+
+// Needs no weight, so that it comes before any is looked up.
+Result<> check_one_token(const Call& call, size_t in_dim) {
+    const auto in_rows =
+        call.in.empty() || in_dim == 0 ? 0 : call.in[0].bytes / sizeof(float) / in_dim;
+    const auto& shape = call.node->shape;
+    if (in_rows == 1 && elements(shape) == shape[0]) return {};
+    return fail(Fault::BadInput, "a fused decode node takes 1 token, found {} and an output of {}",
+                in_rows, shape_text(shape));
+}
+
+// The call's first weights: one matrix for each height, or one that holds all the rows.
+Result<Matrices> matrices_of(const Context& context, const Call& call, size_t n_weights,
+                             DType dtype, size_t in_dim, std::span<const size_t> heights) {
+    if (n_weights != 1 && n_weights != heights.size())
+        return fail(Fault::BadInput, "{} weights, 1 or {} are allowed", n_weights, heights.size());
+    auto matrices = Matrices{.dtype = dtype, .in_dim = in_dim, .count = n_weights};
+    for (size_t i = 0; i < heights.size(); ++i)
+        matrices.rows[n_weights == 1 ? 0 : i] += static_cast<uint32_t>(heights[i]);
+    for (size_t i = 0; i < n_weights; ++i) {
+        const auto* const placed = MINFER_TRY(context.weight(call, i));
+        const auto& found = placed->weight;
+        if (found.dtype != dtype || found.shape != Shape{in_dim, matrices.rows[i], 1, 1})
+            return fail(Fault::BadInput, "weight '{}' is {} [{}, {}], not {} [{}, {}]", found.name,
+                        name(found.dtype), found.shape[0], found.shape[1], name(dtype), in_dim,
+                        matrices.rows[i]);
+        matrices.weights[i] = placed->slice;
+    }
+    return matrices;
+}
+
+// What both projections take, checked.
+struct Projection {
+    KvSlices regions;
+    Slice x, positions, cells, out, inv_freq;
+    Matrices matrices;
+};
+
+op::Rope rotation_of(const op::QkvProjection& qkv) {
+    return {.style = qkv.style,
+            .freq_base = qkv.freq_base,
+            .freq_scale = qkv.freq_scale,
+            .n_head = qkv.n_head,
+            .head_dim = qkv.head_dim};
+}
+
+Result<Projection> projection_of(Context& context, const Call& call, const op::QkvProjection& qkv) {
+    MINFER_TRY(check_one_token(call, qkv.in_dim));
+    if (qkv.n_head == 0 || qkv.n_head_kv == 0 || qkv.n_head % qkv.n_head_kv != 0 ||
+        qkv.head_dim == 0 || qkv.head_dim % 2 != 0)
+        return fail(Fault::BadInput, "{} query heads and {} KV heads of {} (an even number)",
+                    qkv.n_head, qkv.n_head_kv, qkv.head_dim);
+    if (qkv.layout.width != qkv.kv_width())
+        return fail(Fault::BadInput, "cells of {} elements, {} KV heads of {} need {}",
+                    qkv.layout.width, qkv.n_head_kv, qkv.head_dim, qkv.kv_width());
+    const auto regions = MINFER_TRY(kv_regions(context, call, *op_kv_use(call.node->op)));
+    const auto x = MINFER_TRY(context.words_in(call, 0, qkv.in_dim));
+    const auto out = MINFER_TRY(context.words_out(call, qkv.q_width() + 2 * qkv.kv_width()));
+    const auto positions = MINFER_TRY(context.ints_in(call, 1, 1));
+    if (positions[0] < 0)
+        return fail(Fault::BadInput, "position {} of token 0 is negative", positions[0]);
+    const auto cells = MINFER_TRY(context.ints_in(call, 2, 1));
+    MINFER_TRY(check_cells(cells, qkv.n_ctx));
+    const size_t heights[] = {qkv.q_width(), qkv.kv_width(), qkv.kv_width()};
+    const auto matrices =
+        MINFER_TRY(matrices_of(context, call, qkv.weights.size(), qkv.dtype, qkv.in_dim, heights));
+    const auto inv_freq = MINFER_TRY(context.inv_freq.of(rotation_of(qkv)));
+    return Projection{.regions = regions,
+                      .x = x,
+                      .positions = context.pool.slice(call.in[1]),
+                      .cells = context.pool.slice(call.in[2]),
+                      .out = out,
+                      .inv_freq = inv_freq,
+                      .matrices = matrices};
+}
+
+RopeStoreArgs args_of(const op::QkvProjection& qkv) {
+    return {.n_head = static_cast<uint32_t>(qkv.n_head),
+            .n_head_kv = static_cast<uint32_t>(qkv.n_head_kv),
+            .head_dim = static_cast<uint32_t>(qkv.head_dim)};
+}
+
+}  // namespace
+
+Result<FusedKernels> FusedKernels::build(const Device& device) {
+    FusedKernels kernels;
+    kernels.bias_rope_store = MINFER_TRY(device.pipeline("attn_bias_rope_store_f32"));
+    kernels.bias_rope_store_interleaved =
+        MINFER_TRY(device.pipeline("attn_bias_rope_store_interleaved_f32"));
+    kernels.rope_store = MINFER_TRY(device.pipeline("attn_rope_store_f32"));
+    kernels.rope_store_interleaved = MINFER_TRY(device.pipeline("attn_rope_store_interleaved_f32"));
+    return kernels;
+}
+
+Launch plan_rope_store(size_t n_head, size_t n_head_kv, size_t head_dim) {
+    constexpr size_t kThreads = 256;
+    const auto rotating = (n_head + n_head_kv) * ((head_dim / 2 + 3) / 4);
+    const auto storing = (n_head_kv * head_dim + 3) / 4;
+    return {.groups = {.x = ceil_div(rotating + storing, kThreads)}, .threads = {.x = kThreads}};
+}
+
+Result<> run(Context& context, const Call& call, const op::FusedQkv& fused) {
+    const auto& qkv = fused.qkv;
+    const auto at = MINFER_TRY(projection_of(context, call, qkv));
+    const auto first = qkv.weights.size();
+    const auto q_bias = MINFER_TRY(context.vector_weight(call, first, qkv.q_width()));
+    const auto k_bias = MINFER_TRY(context.vector_weight(call, first + 1, qkv.kv_width()));
+    const auto v_bias = MINFER_TRY(context.vector_weight(call, first + 2, qkv.kv_width()));
+
+    MINFER_TRY(matmul(context, at.matrices, at.x, 1, at.out));
+    const auto& kernels = context.kernels.fused;
+    return context.dispatch(qkv.style == op::RopeStyle::Interleaved
+                                ? kernels.bias_rope_store_interleaved
+                                : kernels.bias_rope_store,
+                            plan_rope_store(qkv.n_head, qkv.n_head_kv, qkv.head_dim),
+                            {at.out, q_bias, k_bias, v_bias, at.inv_freq, at.positions, at.cells,
+                             at.regions.k, at.regions.v},
+                            args_of(qkv));
+}
+
+Result<> run(Context& context, const Call& call, const op::FusedQkvNorm& fused) {
+    const auto& qkv = fused.qkv;
+    const auto at = MINFER_TRY(projection_of(context, call, qkv));
+    const auto first = qkv.weights.size();
+    const auto q_norm = MINFER_TRY(context.vector_weight(call, first, qkv.head_dim));
+    const auto k_norm = MINFER_TRY(context.vector_weight(call, first + 1, qkv.head_dim));
+
+    MINFER_TRY(matmul(context, at.matrices, at.x, 1, at.out));
+    const auto q_bytes = qkv.q_width() * sizeof(float), k_bytes = qkv.kv_width() * sizeof(float);
+    const auto q = at.out.part(0, q_bytes), k = at.out.part(q_bytes, k_bytes);
+    MINFER_TRY(norm_heads(context, q, q_norm, q, qkv.head_dim, fused.eps));
+    MINFER_TRY(norm_heads(context, k, k_norm, k, qkv.head_dim, fused.eps));
+    const auto& kernels = context.kernels.fused;
+    return context.dispatch(
+        qkv.style == op::RopeStyle::Interleaved ? kernels.rope_store_interleaved
+                                                : kernels.rope_store,
+        plan_rope_store(qkv.n_head, qkv.n_head_kv, qkv.head_dim),
+        {at.out, at.inv_freq, at.positions, at.cells, at.regions.k, at.regions.v}, args_of(qkv));
+}
+
+Result<> run(Context& context, const Call& call, const op::FusedFfn& ffn) {
+    MINFER_TRY(check_one_token(call, ffn.in_dim));
+    const auto x = MINFER_TRY(context.words_in(call, 0, ffn.in_dim));
+    const auto out = MINFER_TRY(context.words_out(call, 2 * ffn.width));
+    const size_t heights[] = {ffn.width, ffn.width};
+    const auto matrices =
+        MINFER_TRY(matrices_of(context, call, ffn.weights.size(), ffn.dtype, ffn.in_dim, heights));
+    MINFER_TRY(matmul(context, matrices, x, 1, out));
+    const auto bytes = ffn.width * sizeof(float);
+    const auto gate = out.part(0, bytes), up = out.part(bytes, bytes);
+    return swiglu(context, gate, up, gate);
+}
+
+}  // namespace minfer::metal

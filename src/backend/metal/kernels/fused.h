@@ -1,0 +1,15 @@
+#pragma once
+// Arguments of the kernels that end a fused projection.
+
+#ifdef __METAL_VERSION__
+#include <metal_stdlib>
+#else
+#include <cstdint>
+#endif
+
+struct RopeStoreArgs {
+    uint32_t n_head;
+    uint32_t n_head_kv;
+    uint32_t head_dim;
+};
+static_assert(sizeof(RopeStoreArgs) == 12, "as the host lays it out");
