@@ -3,6 +3,12 @@
 namespace minfer::metal {
 
 Result<std::unique_ptr<Context>> Context::create(const MetalOptions& options) {
+    constexpr double kLongestBound = 1e6;  // seconds; far beyond it a duration overflows
+    if (!(options.submit_bound_seconds > 0 && options.submit_bound_seconds <= kLongestBound))
+        return fail(Fault::BadInput,
+                    "a command buffer is waited for {} s; more than 0 and up to {}"
+                    " are allowed",
+                    options.submit_bound_seconds, kLongestBound);
     auto device = MINFER_TRY(Device::create(options.library));
     auto context = std::unique_ptr<Context>(new Context(options, std::move(device)));
     context->budget_bytes =

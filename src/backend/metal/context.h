@@ -29,8 +29,9 @@ struct Context {
     Result<> dispatch(const Pipeline& pipeline, const Launch& launch,
                       std::initializer_list<Slice> buffers, const Args& args) {
         auto* const commands = MINFER_TRY(open());
+        MINFER_TRY(commands->dispatch(pipeline, launch, buffers, args));
         if (options.trace_labels) options.trace_labels(pipeline.name);
-        return commands->dispatch(pipeline, launch, buffers, args);
+        return {};
     }
     Result<CommandBuffer*> open();
     // Submits what was encoded, if anything, and waits, for what was given up earlier as well.

@@ -17,7 +17,8 @@ namespace minfer {
 struct MetalOptions {
     std::string library;                        // kernels to use instead of the built-in ones:
                                                 // .metal source, .metallib or .smlib
-    double submit_bound_seconds = 10;           // the longest wait for one command buffer; > 0
+    double submit_bound_seconds = 10;           // the longest wait for one command buffer; > 0,
+                                                // up to 1e6
     std::optional<size_t> memory_budget_bytes;  // none: three quarters of the device's working set
     bool copy_weights = false;                  // copy every weight instead of wrapping the file
     // Paths that give the same result in another way, for comparison.
@@ -93,7 +94,8 @@ class MetalBackend final : public Backend {
 // Why there is no Metal here, or nothing. Opens no queue and builds nothing.
 std::optional<std::string> metal_unavailable();
 
-// Device with the reason when there is no device, or a kernel library or a kernel cannot be built.
+// Device with the reason when there is no device, or a kernel library or a kernel cannot be built;
+// NotFound, Io or BadInput naming a library file that does not load; BadInput for a bound.
 Result<std::unique_ptr<MetalBackend>> make_metal_backend(const MetalOptions& options = {});
 
 }  // namespace minfer

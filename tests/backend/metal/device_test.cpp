@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "backend/metal/device_rig.h"
 #include "backend/metal/kernels.h"
+#include "backend/metal/matmul.h"
 #include "backend/metal/rig.h"
 #include "support/random_data.h"
 
@@ -15,6 +17,10 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+
+constexpr DType kWeightTypes[] = {DType::F32,  DType::F16,  DType::BF16, DType::Q4_0,
+                                  DType::Q4_1, DType::Q5_0, DType::Q5_1, DType::Q8_0,
+                                  DType::Q4_K, DType::Q5_K, DType::Q6_K};
 
 std::string error_of(const auto& result) { return result ? "no error" : result.error().what; }
 
@@ -64,9 +70,7 @@ TEST(MetalDevice, metal_pipelines_compile) {
     const auto device = *metal::Device::create("");
     auto kernels = metal::Kernels::build(*device);
     ASSERT_TRUE(kernels) << error_of(kernels);
-    for (const auto dtype :
-         {DType::F32, DType::F16, DType::BF16, DType::Q4_0, DType::Q4_1, DType::Q5_0, DType::Q5_1,
-          DType::Q8_0, DType::Q4_K, DType::Q5_K, DType::Q6_K}) {
+    for (const auto dtype : kWeightTypes) {
         const auto built = kernels->build_for(*device, dtype);
         EXPECT_TRUE(built || built.error().fault == Fault::Unsupported) << error_of(built);
         const auto before = device->built_kernels().size();
@@ -91,6 +95,45 @@ TEST(MetalDevice, AKernelThatCannotBeBuiltFailsTheLoadAndIsNamed) {
     EXPECT_EQ(backend.error().fault, Fault::Device);
     EXPECT_THAT(backend.error().what, AllOf(HasSubstr("kernel '"), HasSubstr("no registers left")));
     EXPECT_TRUE(make_metal_backend());
+}
+
+TEST(MetalDevice, AKernelOfAWeightTypeThatCannotBeBuiltFailsTheLoadAndIsNamed) {
+    const auto backend = metal_backend();
+    const auto bytes = random_rows(DType::Q8_0, 256 * 2, 1);
+    const auto weight =
+        Weight{.name = "w", .dtype = DType::Q8_0, .shape = {256, 2, 1, 1}, .data = bytes};
+    softmetal::fail_next_pipeline(system_device().get(), "no registers left");
+    const auto done = backend->register_weight(weight);
+    ASSERT_FALSE(done);
+    EXPECT_THAT(done.error().what, AllOf(HasSubstr("q8_0'"), HasSubstr("no registers left")));
+    EXPECT_FALSE(backend->find_weight("w"));
+    EXPECT_TRUE(backend->register_weight(weight));
+}
+
+TEST(MetalDevice, ALaunchAboveItsLimitsIsAnErrorOfTheNode) {
+    const auto node = Node{.name = "sum", .op = op::Add{}, .shape = {64, 1, 1, 1}};
+    for (const uint32_t threads : {128, 256}) {
+        const auto profile = Profile({.max_threads_per_threadgroup = threads});
+        auto rig = metal_rig();
+        const auto x = rig.floats(std::vector<float>(64, 1));
+        const BufRef in[] = {x, x};
+        const auto done = rig.backend().execute({.node = &node, .in = in, .out = x});
+        EXPECT_EQ(done.has_value(), threads == 256) << error_of(done);
+        if (!done)
+            EXPECT_THAT(done.error().what,
+                        AllOf(HasSubstr("node 'sum'"), HasSubstr("kernel 'add_f32'"),
+                              HasSubstr("256 threads"), HasSubstr("allowed are 128")));
+    }
+}
+
+TEST(MetalDevice, AWaitWithoutABoundIsRefused) {
+    for (const double bound : {0.0, -1.0, 1e7, std::numeric_limits<double>::infinity(),
+                               std::numeric_limits<double>::quiet_NaN()}) {
+        const auto backend = make_metal_backend({.submit_bound_seconds = bound});
+        ASSERT_FALSE(backend) << bound;
+        EXPECT_EQ(backend.error().fault, Fault::BadInput);
+    }
+    EXPECT_TRUE(make_metal_backend({.submit_bound_seconds = 1e6}));
 }
 
 TEST(MetalLibrary, AFileThatIsNoneIsNamedWithTheReason) {
@@ -125,33 +168,53 @@ TEST(MetalLibrary, AKernelItLacksIsNamed) {
     EXPECT_THAT(backend.error().what, HasSubstr(file.path() + "' has no kernel '"));
 }
 
-// Bytes of every element-wise operation and a norm.
-std::vector<std::byte> results(const MetalOptions& options) {
+// What operations of every family give.
+std::vector<float> results(const MetalOptions& options) {
     auto rig = metal_rig(options);
-    const auto n = size_t{4099};
-    const auto a = rig.floats(random_floats(n, 1, 4)), b = rig.floats(random_floats(n, 2, 4));
-    auto bytes = std::vector<std::byte>();
-    const auto run = [&](const Op& op, std::vector<BufRef> in) {
-        const auto out = rig.floats(std::vector<float>(n));
-        const auto node = Node{.name = "x", .op = op, .shape = {n, 1, 1, 1}};
-        const auto done = rig.backend().execute({.node = &node, .in = in, .out = out});
-        EXPECT_TRUE(done) << error_of(done);
-        const auto values = rig.view(out);
-        const auto got = std::as_bytes(std::span(values));
-        bytes.insert(bytes.end(), got.begin(), got.end());
+    auto all = std::vector<float>();
+    const auto run = [&](const Op& op, Shape shape, std::initializer_list<BufRef> in) {
+        const auto [values, error] = rig.run(op, shape, in);
+        EXPECT_EQ(error, "") << op_name(op);
+        all.insert(all.end(), values.begin(), values.end());
     };
-    run(op::Add{}, {a, b});
-    run(op::Mul{}, {a, b});
-    run(op::Silu{}, {a});
-    run(op::SwiGlu{}, {a, b});
-    return bytes;
+    constexpr size_t kWidth = 256, kTokens = 33;
+    const auto x = rig.floats(random_floats(kWidth * kTokens, 1, 4));
+    const auto y = rig.floats(random_floats(kWidth * kTokens, 2, 4));
+    const auto ids = rig.ints(std::vector<int32_t>{3, 39, 0, 3, 17});
+    const auto shape = Shape{kWidth, kTokens, 1, 1};
+    run(op::Add{}, shape, {x, y});
+    run(op::Mul{}, shape, {x, y});
+    run(op::Silu{}, shape, {x});
+    run(op::SwiGlu{}, shape, {x, y});
+    rig.weight("norm", random_floats(kWidth, 3));
+    run(op::RmsNorm{.weight = "norm"}, shape, {x});
+    for (const auto dtype : kWeightTypes) {
+        if (!rig.backend().supports_weight(dtype)) continue;
+        const auto weight = std::string(name(dtype));
+        rig.weight(weight, dtype, {kWidth, 40, 1, 1}, random_rows(dtype, kWidth * 40, 4));
+        run(op::Embed{.weight = weight, .dtype = dtype, .width = kWidth, .vocab = 40},
+            {kWidth, 5, 1, 1}, {ids});
+        if (!metal::has_matmul(dtype)) continue;
+        for (const size_t n : {size_t{1}, size_t{3}, kTokens}) {
+            auto some = x;
+            some.bytes = kWidth * n * sizeof(float);
+            run(op::MatMul{.weight = weight, .dtype = dtype, .in_dim = kWidth, .out_dim = 40},
+                {40, n, 1, 1}, {some});
+        }
+    }
+    return all;
 }
 
 TEST(MetalLibrary, GivesTheSameBytesBuiltInCompiledInAFileAndFromSource) {
     const auto built_in = results({});
-    EXPECT_EQ(results({.library = MINFER_KERNELS_SOURCE}), built_in);
-    EXPECT_EQ(results({.library = MINFER_KERNELS_COMPILED}), built_in);
-    EXPECT_EQ(built_in.size(), 4u * 4099 * 4);
+    const auto expect_same = [&](const char* library) {
+        const auto got = results({.library = library});
+        ASSERT_EQ(got.size(), built_in.size());
+        EXPECT_EQ(std::memcmp(got.data(), built_in.data(), got.size() * sizeof(float)), 0);
+    };
+    expect_same(MINFER_KERNELS_SOURCE);
+    expect_same(MINFER_KERNELS_COMPILED);
+    EXPECT_GE(built_in.size(), 5u * 256 * 33);
 }
 
 TEST(MetalLibrary, TheSameKernelsAreInTheSourceAndInTheCompiledLibrary) {

@@ -22,7 +22,8 @@ Result<Library> compile_library(MTL::Device* device, const std::string& source) 
     const AutoreleaseScope scope;
     const auto options = NS::TransferPtr(MTL::CompileOptions::alloc()->init());
     // Kernels choose fast functions by name; what holds for one build must hold for the other.
-    options->setMathMode(MTL::MathModeSafe);
+    // setMathMode says the same and is new in macOS 15.
+    options->setFastMathEnabled(false);
     NS::Error* error = nullptr;
     auto library = NS::TransferPtr(device->newLibrary(text(source), options.get(), &error));
     if (!library) return fail(Fault::Device, "kernels do not compile: {}", describe(error));
