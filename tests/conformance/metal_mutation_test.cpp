@@ -55,7 +55,7 @@ std::vector<std::string> complaints(const std::string& source, std::string_view 
     auto found = std::vector<std::string>();
     size_t ran = 0;
     for (const auto& row : op_rows()) {
-        if (row.slow || family(row.op) != wanted) continue;
+        if (row.slow || family(row.op) != wanted || !column("metal").changes(row)) continue;
         ++ran;
         for (const auto placement : {Placement::Padded, Placement::Exact}) {
             auto backend = make_metal_backend({.library = path.string()});
@@ -92,6 +92,34 @@ constexpr Mutation kMutations[] = {
      "    if (part == 0 && lane >= kNormParts) parts[lane] = 1;\n", "RmsNorm", "f32"},
     {"NormWithoutTail", "for (uint i = width & ~3u; i < width; ++i)",
      "for (uint i = width; i < width; ++i)", "RmsNorm", "f32"},
+    {"RopeTurnsTheOtherWay", "a * cosine - b * sine, a * sine + b * cosine",
+     "a * cosine + b * sine, b * cosine - a * sine", "Rope", "f32"},
+    {"RopeWithoutTheLastPairs",
+     "for (uint i = first; i < half_dim; ++i) {\n        const float angle",
+     "for (uint i = first; i < first; ++i) {\n        const float angle", "Rope", "f32"},
+    {"RopeOfTheFirstHeadsOnly", "head < end_head", "head < first_head + 1", "Rope", "f32"},
+    {"StoreInTheRowOfTheToken", "ulong(cells[token]) * args.width", "ulong(token) * args.width",
+     "KvStore", "f32"},
+    {"AttentionShiftedByOneCell", "bases = cells - (ends - counts);",
+     "bases = cells - (ends - counts) + 1;", "Attention", "f32"},
+    {"AttentionCountsTheLastRowAgain", "const bool visible = lane < n_keys;",
+     "const bool visible = true;", "Attention", "f32"},
+    {"AttentionKeepsSumsOfAnOldMaximum", "sums[i] *= correction;", "sums[i] *= 1;", "Attention",
+     "f32"},
+    {"AttentionScoresBeforeKeysArrive",
+     "            threadgroup_barrier(mem_flags::mem_threadgroup);\n            device const "
+     "float* q",
+     "            device const float* q", "Attention", "f32"},
+    {"AttentionReadsTheRunsOfTheFirstToken", "data + ulong(token) * 8", "data", "Attention", "f32"},
+    {"AttentionStoresForTheHeadThatIsNotThere", "if (!valid_head) return;", "", "Attention", "f32"},
+    {"FusedStoresAtThePosition", "positions[0], cells[0]", "positions[0], positions[0]",
+     "FusedQkv_F32", "f32"},
+    {"FusedForgetsTheBiasOfV", "four += load4(bias + first);", "", "FusedQkv_F32", "f32"},
+    {"FusedStoresKBeforeItIsRotated",
+     "if (is_key) Heads::store_four(key_cell, half_dim, first, four);",
+     "if (is_key) Heads::store_four(key_cell, half_dim, first, Heads::load_four(bias, half_dim, "
+     "first));",
+     "FusedQkvNorm_F32", "f32"},
     {"GatherReadsQ4_0ForQ5_0", "MINFER_GET_ROWS(q5_0, Q5_0)", "MINFER_GET_ROWS(q5_0, Q4_0)",
      "Embed_Q5_0", "q5_0"},
     {"GatherReadsF16ForBf16", "MINFER_GET_ROWS(bf16, BF16)", "MINFER_GET_ROWS(bf16, F16)",

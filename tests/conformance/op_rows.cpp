@@ -220,9 +220,10 @@ void add_attentions(Rows& rows) {
     // Causal: one token over every count of keys that ends beside a multiple of 32 or 64.
     for (const int32_t n_keys : {1, 2, 31, 32, 33, 63, 64, 65, 127, 129, 300})
         rows.push_back(attention({.n_ctx = 300}, {n_keys - 1}));
-    for (const auto& g : {Geometry{14, 2, 64, 65}, Geometry{16, 8, 128, 65},
-                          Geometry{28, 4, 128, 33}, Geometry{8, 8, 80, 40}, Geometry{3, 3, 20, 9},
-                          Geometry{2, 1, 256, 33}, Geometry{1, 1, 1, 9}, Geometry{6, 2, 96, 35}})
+    for (const auto& g :
+         {Geometry{14, 2, 64, 65}, Geometry{16, 8, 128, 65}, Geometry{28, 4, 128, 33},
+          Geometry{8, 8, 80, 40}, Geometry{3, 3, 20, 9}, Geometry{2, 1, 256, 33},
+          Geometry{18, 2, 64, 40}, Geometry{1, 1, 1, 9}, Geometry{6, 2, 96, 35}})
         rows.push_back(attention(g, {static_cast<int32_t>(g.n_ctx) - 1}));
     rows.push_back(attention({}, positions_from(0, 2)));
     rows.push_back(attention({}, positions_from(0, 33)));
