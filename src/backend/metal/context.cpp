@@ -81,10 +81,11 @@ Result<std::span<const int32_t>> Context::ints_in(const Call& call, size_t sourc
 }
 
 Result<const Weights::Placed*> Context::weight(const Call& call, size_t index) const {
-    const auto names = op_weights(call.node->op);
-    if (index >= call.weights.size())
+    if (index >= call.weights.size()) {
+        const auto names = op_weights(call.node->op);
         return fail(Fault::NotFound, "weight '{}' is not on the device",
                     index < names.size() ? names[index] : "");
+    }
     const auto& placed = weights.at(call.weights[index]);
     if (placed.slice.buffer == nullptr)
         return fail(Fault::NotFound, "weight '{}' was registered and not placed",

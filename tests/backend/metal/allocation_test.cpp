@@ -34,6 +34,18 @@ struct Steps {
                     .bytes = kCount * 4};
     }
 
+    void add_weight() {
+        static const auto gain = std::vector<float>(kCount, 1);
+        const auto added = backend->register_weight(
+            {.name = "norm", .shape = {kCount, 1, 1, 1}, .data = std::as_bytes(std::span(gain))});
+        if (!added || !backend->finish_weights()) std::abort();
+    }
+    void run(const Call& call) {
+        for (size_t i = 0; i < kNodes; ++i)
+            if (!backend->execute(call)) std::abort();
+        if (!backend->synchronize()) std::abort();
+    }
+
     void through_backend() {
         const float x[kCount] = {};
         if (!backend->write(in[0], std::as_bytes(std::span(x)))) std::abort();
@@ -71,21 +83,39 @@ struct Steps {
     }
 };
 
+template <class Step>
+size_t allocations_of(const Step& step) {
+    for (size_t i = 0; i < kSteps; ++i) step();
+    test::allocations = 0;
+    for (size_t i = 0; i < kSteps; ++i) step();
+    return test::allocations.load();
+}
+
 TEST(MetalAllocation, AStepAllocatesNothingBesideWhatTheDeviceRecords) {
     auto steps = Steps();
-    const auto count = [](auto step) {
-        for (size_t i = 0; i < kSteps; ++i) step();
-        test::allocations = 0;
-        for (size_t i = 0; i < kSteps; ++i) step();
-        return test::allocations.load();
-    };
-    const auto direct = count([&] { steps.directly(); });
-    const auto backend = count([&] { steps.through_backend(); });
+    const auto direct = allocations_of([&] { steps.directly(); });
+    const auto backend = allocations_of([&] { steps.through_backend(); });
     ASSERT_GT(direct, 0u);  // the counter works
     // A pool is an object: four around the backend's messages, one around the others. Threads of
     // the device now and then grow something of theirs.
-    const auto pool = count([] { const metal::AutoreleaseScope scope; });
+    const auto pool = allocations_of([] { const metal::AutoreleaseScope scope; });
     EXPECT_LE(backend, direct + 3 * pool + kSteps / 2);
+}
+
+TEST(MetalAllocation, LookingUpAWeightAllocatesNothing) {
+    auto steps = Steps();
+    steps.add_weight();
+    const auto id = *steps.backend->find_weight("norm");
+    const auto norm = Node{.name = "norm",
+                           .op = op::RmsNorm{.eps = 1e-6f, .weight = "norm"},
+                           .shape = {kCount, 1, 1, 1}};
+    const auto x = std::span(steps.in);
+    const auto without =
+        allocations_of([&] { steps.run({.node = &steps.node, .in = x, .out = steps.out}); });
+    const auto with = allocations_of([&] {
+        steps.run({.node = &norm, .in = x.first(1), .out = steps.out, .weights = {&id, 1}});
+    });
+    EXPECT_LE(with, without + kSteps / 2);  // the device's threads, as above
 }
 
 }  // namespace
