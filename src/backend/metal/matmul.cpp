@@ -12,7 +12,6 @@ namespace {
 // How the kernels of a type share out the work; the other half is in kernels/mul_mv*.metal.
 struct MulMvShape {
     DType dtype;
-    std::string_view kernel;
     uint32_t rows;         // of a lane, with one column
     uint32_t block_lanes;  // that share a block
     uint32_t block;        // weights
@@ -21,8 +20,12 @@ struct MulMvShape {
 };
 
 constexpr MulMvShape kShapes[] = {
-    {DType::F32, "mul_mv_f32", kMulMvRowsFloat, 1, 8, 4, true},
-    {DType::BF16, "mul_mv_bf16", kMulMvRowsFloat, 1, 8, 4, true},
+    {DType::Q4_0, kMulMvRowsQ32, 2, 32, 2, false}, {DType::Q4_1, kMulMvRowsQ32, 2, 32, 2, false},
+    {DType::Q5_0, kMulMvRowsQ32, 2, 32, 2, false}, {DType::Q5_1, kMulMvRowsQ32, 2, 32, 2, false},
+    {DType::Q8_0, kMulMvRowsQ8, 4, 32, 4, true},   {DType::Q4_K, kMulMvRowsK, 8, 256, 2, false},
+    {DType::Q5_K, kMulMvRowsK, 8, 256, 2, false},  {DType::Q6_K, kMulMvRowsK, 16, 256, 2, false},
+    {DType::F16, kMulMvRowsFloat, 1, 8, 4, true},  {DType::BF16, kMulMvRowsFloat, 1, 8, 4, true},
+    {DType::F32, kMulMvRowsFloat, 1, 8, 4, true},
 };
 
 const MulMvShape* find_shape(DType dtype) {
@@ -93,11 +96,8 @@ MatmulTier matmul_tier(DType dtype, size_t out_dim, size_t n_tokens, const Metal
 }
 
 Result<MatmulKernels> MatmulKernels::build(const Device& device, DType dtype) {
-    const auto* const shape = find_shape(dtype);
-    if (shape == nullptr)
-        return fail(Fault::Unsupported, "type {} does not run on Metal", name(dtype));
     MatmulKernels kernels;
-    const auto base = std::string(shape->kernel);
+    const auto base = MINFER_TRY(weight_kernel_name("mul_mv", dtype));
     kernels.mul_mv[0] = MINFER_TRY(device.pipeline(base));
     for (size_t columns = 2; columns <= kernels.mul_mv.size(); ++columns)
         kernels.mul_mv[columns - 1] =

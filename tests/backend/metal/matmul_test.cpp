@@ -13,7 +13,9 @@
 namespace minfer::test {
 namespace {
 
-constexpr DType kTypes[] = {DType::F32, DType::BF16};
+constexpr DType kTypes[] = {DType::Q4_0, DType::Q4_1, DType::Q5_0, DType::Q5_1,
+                            DType::Q8_0, DType::Q4_K, DType::Q5_K, DType::Q6_K,
+                            DType::F16,  DType::BF16, DType::F32};
 
 struct Case {
     DType dtype;
