@@ -43,10 +43,8 @@ const Column& column(std::string_view name) {
 }
 
 bool half_tiles(const Column& column, const Row& row) {
-    // What overflows a half is held to the exact product alone.
     const auto* const matmul = std::get_if<op::MatMul>(&row.op);
-    return matmul && row.magnitude < 1e4f && column.half_tiles &&
-           column.half_tiles(*matmul, row.tokens());
+    return matmul && column.half_tiles && column.half_tiles(*matmul, row.tokens());
 }
 
 std::string_view excuse(std::string_view backend, std::string_view op) {

@@ -23,8 +23,9 @@ Column metal_column(std::string name, const MetalOptions& options) {
                 [options](const op::MatMul& matmul, size_t n_tokens) {
                     const bool of_halves =
                         matmul.dtype != DType::F32 && matmul.dtype != DType::BF16;
-                    const bool tiled = n_tokens >= 9 || (options.specified_tiers && n_tokens >= 2 &&
-                                                         matmul.out_dim >= 2048);
+                    const bool specified = options.specified_tiers && matmul.dtype != DType::F16 &&
+                                           n_tokens >= 2 && matmul.out_dim >= 2048;
+                    const bool tiled = specified || n_tokens >= 9;
                     return options.gemm && !options.gemm_f32_tiles && of_halves && tiled;
                 },
             .changes = has_kernel};

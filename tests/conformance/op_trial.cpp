@@ -1,5 +1,8 @@
 #include "conformance/op_trial.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "support/nmse.h"
 #include "support/random_data.h"
 #include "support/tolerances.h"
@@ -271,16 +274,31 @@ Trial make_trial(const Row& row) {
     return trial;
 }
 
+namespace {
+
+// Rounded to half; a row with a value above the largest half keeps its digits, its exponents moved
+// to where that value has 2^14.
+std::vector<float> halves(std::vector<float> values, size_t width) {
+    for (auto row = values.begin(); row != values.end(); row += static_cast<ptrdiff_t>(width)) {
+        const auto end = row + static_cast<ptrdiff_t>(width);
+        float largest = 0;
+        for (auto value = row; value != end; ++value) largest = std::max(largest, std::abs(*value));
+        const int shift = largest > 65504 ? std::ilogb(largest) - 14 : 0;
+        for (auto value = row; value != end; ++value)
+            *value = std::ldexp(f16_to_f32(f32_to_f16(std::ldexp(*value, -shift))), shift);
+    }
+    return values;
+}
+
+}  // namespace
+
 Values product_of_halves(const Trial& trial) {
-    const auto halves = [](std::vector<float> values) {
-        for (auto& value : values) value = f16_to_f32(f32_to_f16(value));
-        return values;
-    };
     const auto& matmul = std::get<op::MatMul>(trial.op);
     auto bias = std::vector<float>();
     if (!matmul.bias.empty()) bias = dequantized(DType::F32, trial.weights[1].bytes);
-    return reference::matmul(halves(dequantized(matmul.dtype, trial.weights[0].bytes)), bias,
-                             widened(halves(trial.sources[0].floats)), matmul.in_dim);
+    return reference::matmul(
+        halves(dequantized(matmul.dtype, trial.weights[0].bytes), matmul.in_dim), bias,
+        widened(halves(trial.sources[0].floats, matmul.in_dim)), matmul.in_dim);
 }
 
 Answer answer(OpRig& rig, const Trial& trial) {

@@ -8,6 +8,7 @@
 #include "backend/metal/elementwise.h"
 #include "backend/metal/fused.h"
 #include "backend/metal/gather.h"
+#include "backend/metal/gemm.h"
 #include "backend/metal/kv.h"
 #include "backend/metal/matmul.h"
 #include "backend/metal/norm.h"
@@ -33,12 +34,13 @@ struct Kernels {
     WarmUpKernels warm_up;
     Pipeline add_bias;
     std::map<DType, MatmulKernels> matmul;
+    std::map<DType, GemmKernels> gemm;
 
     // Errors name the kernel.
     static Result<Kernels> build(const Device& device);
-    // For weight matrices of this type; does nothing the second time. Unsupported when no kernel
-    // runs the type.
-    Result<> build_for(const Device& device, DType dtype);
+    // For weight matrices of this type, as the options have them multiplied; does nothing the
+    // second time. Unsupported when no kernel runs the type.
+    Result<> build_for(const Device& device, DType dtype, const MetalOptions& options);
 };
 
 }  // namespace minfer::metal

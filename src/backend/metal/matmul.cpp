@@ -161,8 +161,8 @@ Result<> matmul(Context& context, const Matrices& matrices, const Slice& x, size
                 const Slice& out) {
     MINFER_TRY(check(matrices, x, n_tokens, out));
     const auto tier = matmul_tier(matrices.dtype, matrices.out_dim(), n_tokens, context.options);
-    return mul_mv(context, matrices, x, n_tokens, out,
-                  tier == MatmulTier::Gemm ? MatmulTier::Multi : tier);
+    if (tier == MatmulTier::Gemm) return gemm(context, matrices, x, n_tokens, out);
+    return mul_mv(context, matrices, x, n_tokens, out, tier);
 }
 
 Result<> run(Context& context, const Call& call, const op::MatMul& op) {

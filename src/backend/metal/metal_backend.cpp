@@ -65,7 +65,7 @@ void MetalBackend::add_mapping(std::span<const std::byte> pages) {
 Result<> MetalBackend::register_weight(const Weight& weight) {
     // A matrix of one row looks like a vector: both get the kernels of their type.
     if (supports_weight(weight.dtype))
-        MINFER_TRY(context_->kernels.build_for(*context_->device, weight.dtype));
+        MINFER_TRY(context_->kernels.build_for(*context_->device, weight.dtype, context_->options));
     else if (weight.shape[1] > 1)
         return fail(Fault::Unsupported, "weight '{}': type {} does not run on Metal", weight.name,
                     minfer::name(weight.dtype));

@@ -72,7 +72,7 @@ std::vector<Case> cases(DType dtype) {
 }
 
 TEST_F(MetalMatmul, MatchesDoubleArithmeticInEveryTypeAndTier) {
-    for (const auto& options : {MetalOptions{}, MetalOptions{.gemm = false}})
+    for (const auto& options : {MetalOptions{.gemm_f32_tiles = true}, MetalOptions{.gemm = false}})
         for (const auto dtype : kTypes) {
             auto rig = OpRig(backend(options));
             for (const auto& c : cases(dtype)) {

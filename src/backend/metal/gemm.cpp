@@ -1,0 +1,66 @@
+#include "backend/metal/gemm.h"
+
+#include <algorithm>
+
+#include "backend/metal/context.h"
+
+namespace minfer::metal {
+namespace {
+
+constexpr uint32_t kWide = 32, kNarrow = 16;  // tokens of a tile
+
+}  // namespace
+
+GemmTile gemm_tile(DType dtype, const MetalOptions& options) {
+    const bool wide_range = dtype == DType::BF16 || dtype == DType::F32;
+    return wide_range || options.gemm_f32_tiles ? GemmTile::Float : GemmTile::Half;
+}
+
+Result<GemmKernels> GemmKernels::build(const Device& device, DType dtype,
+                                       const MetalOptions& options) {
+    const auto kernel = fmt::format("{}_{}", MINFER_TRY(weight_kernel_name("mul_mm", dtype)),
+                                    gemm_tile(dtype, options) == GemmTile::Half ? "half" : "float");
+    GemmKernels kernels;
+    kernels.wide = MINFER_TRY(device.pipeline(fmt::format("{}_{}", kernel, kWide)));
+    kernels.narrow = MINFER_TRY(device.pipeline(fmt::format("{}_{}", kernel, kNarrow)));
+    return kernels;
+}
+
+Result<GemmPlan> plan_gemm(DType dtype, size_t in_dim, size_t out_dim, size_t n_tokens,
+                           GemmTile tile) {
+    const size_t block = info(dtype).block_values;
+    if (in_dim == 0 || in_dim % block != 0)
+        return fail(Fault::BadInput, "rows of {} weights, {} needs multiples of {}", in_dim,
+                    name(dtype), block);
+    const auto bytes = row_bytes(dtype, in_dim);
+    // Inputs are counted on past the end of a row by less than a tile.
+    if (const auto largest = std::max({in_dim + kMulMmDepth, bytes, out_dim, n_tokens});
+        largest > UINT32_MAX)
+        return fail(Fault::Unsupported,
+                    "{} rows of {} weights ({} bytes each) times {} tokens: kernels count to {}",
+                    out_dim, in_dim, bytes, n_tokens, UINT32_MAX);
+    const bool narrow = n_tokens <= kNarrow;
+    const auto tokens = narrow ? kNarrow : kWide;
+    return GemmPlan{
+        .launch = {.groups = {.x = ceil_div(n_tokens, size_t{tokens}),
+                              .y = ceil_div(out_dim, size_t{kMulMmRows})},
+                   .threads = {.x = kMulMmThreads},
+                   .shared_bytes = mul_mm_shared_bytes(tokens, tile == GemmTile::Half ? 2 : 4)},
+        .args = {.in_dim = static_cast<uint32_t>(in_dim),
+                 .out_dim = static_cast<uint32_t>(out_dim),
+                 .n_tokens = static_cast<uint32_t>(n_tokens),
+                 .row_bytes = static_cast<uint32_t>(bytes)},
+        .narrow = narrow};
+}
+
+Result<> gemm(Context& context, const Matrices& matrices, const Slice& x, size_t n_tokens,
+              const Slice& out) {
+    MINFER_ASSERT(matrices.count == 1);
+    const auto plan = MINFER_TRY(plan_gemm(matrices.dtype, matrices.in_dim, matrices.rows[0],
+                                           n_tokens, gemm_tile(matrices.dtype, context.options)));
+    const auto& kernels = context.kernels.gemm.at(matrices.dtype);
+    return context.dispatch(plan.narrow ? kernels.narrow : kernels.wide, plan.launch,
+                            {matrices.weights[0], x, out}, plan.args);
+}
+
+}  // namespace minfer::metal
