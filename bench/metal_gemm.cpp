@@ -55,6 +55,7 @@ void register_all() {
                 const auto label = fmt::format("{}/tokens:{}/tiles:{}", name(dtype), n_tokens,
                                                f32_tiles ? "f32" : "half");
                 benchmark::RegisterBenchmark(label.c_str(), multiply, dtype, n_tokens, f32_tiles)
+                    ->MeasureProcessCPUTime()
                     ->UseRealTime()
                     ->Unit(benchmark::kMillisecond);
             }

@@ -24,7 +24,7 @@ struct Mutation {
     std::string_view type;      // the weight type whose kernels are kept; compiling all takes long
 };
 
-// Kernels of weight types other than `type` are not compiled.
+// Kernels of weight types other than `type` and that of biases are not compiled.
 std::string only_type(const std::string& source, std::string_view type) {
     static const auto instance = std::regex(
         R"(^MINFER_[A-Z0-9_]+\("?(q4_0|q4_1|q5_0|q5_1|q8_0|q4_k|q5_k|q6_k|f16|bf16|f32)\b)");
@@ -32,7 +32,8 @@ std::string only_type(const std::string& source, std::string_view type) {
     auto out = std::string();
     for (std::string line; std::getline(in, line);) {
         auto match = std::smatch();
-        if (std::regex_search(line, match, instance) && match[1].str() != type) line.clear();
+        if (std::regex_search(line, match, instance) && match[1] != "f32" && match[1].str() != type)
+            line.clear();
         out += line + "\n";
     }
     return out;
@@ -127,6 +128,32 @@ constexpr Mutation kMutations[] = {
     {"GatherTakesTheNextRow", "const uint id = min(uint(ids[row]), args.n_rows - 1);",
      "const uint id = min(uint(ids[row]) + 1, args.n_rows - 1);", "GatherRows", "f32"},
     {"GatherWithoutTail", "if (first + 16 > args.width) {", "if (false) {", "Embed_F16", "f16"},
+    {"GemmStagesWhileOthersStillRead",
+     "            threadgroup_barrier(mem_flags::mem_threadgroup);  // the last matrices have been "
+     "read\n",
+     "", "MatMul_Q4_0", "q4_0"},
+    {"GemmReadsWhileOthersStillStage",
+     "            threadgroup_barrier(mem_flags::mem_threadgroup);\n#pragma unroll\n            "
+     "for "
+     "(uint step",
+     "#pragma unroll\n            for (uint step", "MatMul_Q4_0", "q4_0"},
+    {"GemmStoresPartialTilesOverMatricesInUse",
+     "        threadgroup_barrier(mem_flags::mem_threadgroup);\n        threadgroup float* const "
+     "results",
+     "        threadgroup float* const results", "MatMul_F32", "f32"},
+    {"GemmReadsPastTheLastRow", "min(first_row + row, args.out_dim - 1)", "(first_row + row)",
+     "MatMul_Q4_0", "q4_0"},
+    {"GemmReadsPastTheLastToken", "min(first_token + token + i, args.n_tokens - 1)",
+     "(first_token + token + i)", "MatMul_Q4_0", "q4_0"},
+    {"GemmWritesPastTheLastToken", "if (first_token + t < args.n_tokens && o < out_dim)",
+     "if (o < out_dim)", "MatMul_Q4_0", "q4_0"},
+    {"GemmWithoutTail", "if (k + 4 > in_dim) {", "if (false) {", "MatMul_BF16", "bf16"},
+    {"GemmLetsActivationsOverflow", "scaled = simd_any(most > HALF_MAX);", "scaled = false;",
+     "MatMul_Q8_0", "q8_0"},
+    {"GemmForgetsToUndoTheScaling", "const float undo = 1.0f / lane_scale;",
+     "const float undo = 1.0f;", "MatMul_Q8_0", "q8_0"},
+    {"GemmReadsQ4_1ForQ5_1", "MINFER_MUL_MM_ALL(q5_1, Q5_1)", "MINFER_MUL_MM_ALL(q5_1, Q4_1)",
+     "MatMul_Q5_1", "q5_1"},
 };
 
 class SlowMetalMutation : public testing::TestWithParam<Mutation> {};

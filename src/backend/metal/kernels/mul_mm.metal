@@ -106,7 +106,7 @@ kernel void mul_mm(device const uchar* weights [[buffer(0)]],
     float scale[kPer];          // of the tokens it stages
     float lane_scale = 1.0f;    // of the tile's token number `lane`
     bool scaled = false;        // whether any is not 1; the same in all threads
-    float4 peak[kPer];
+    float peak[kPer];           // largest magnitude among what it stages
 #pragma unroll
     for (uint i = 0; i < kPer; ++i) {
         scale[i] = 1.0f;
@@ -126,7 +126,8 @@ kernel void mul_mm(device const uchar* weights [[buffer(0)]],
             for (uint i = 0; i < kPer; ++i) {
                 v[i] = load_activations<Type>(tokens[i], k + 4 * quad, in_dim);
                 if constexpr (kOverflows<T>) {
-                    peak[i] = max(peak[i], abs(v[i]));
+                    const float4 size = abs(v[i]);
+                    peak[i] = max(peak[i], max(max(size.x, size.y), max(size.z, size.w)));
                     v[i] *= scale[i];
                 }
             }
@@ -164,8 +165,7 @@ kernel void mul_mm(device const uchar* weights [[buffer(0)]],
         threadgroup_barrier(mem_flags::mem_threadgroup);
 #pragma unroll
         for (uint i = 0; i < kPer; ++i) {
-            float most = max(max(peak[i].x, peak[i].y), max(peak[i].z, peak[i].w));
-            most = max(most, simd_shuffle_xor(most, 1));
+            float most = max(peak[i], simd_shuffle_xor(peak[i], 1));
             most = max(most, simd_shuffle_xor(most, 2));
             most = max(most, simd_shuffle_xor(most, 4));
             if (quad == 0) peaks[token + i] = most;
