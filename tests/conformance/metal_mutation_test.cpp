@@ -128,6 +128,31 @@ constexpr Mutation kMutations[] = {
     {"GatherTakesTheNextRow", "const uint id = min(uint(ids[row]), args.n_rows - 1);",
      "const uint id = min(uint(ids[row]) + 1, args.n_rows - 1);", "GatherRows", "f32"},
     {"GatherWithoutTail", "if (first + 16 > args.width) {", "if (false) {", "Embed_F16", "f16"},
+    {"RotationOfNeighboursWhereHalvesAreMeant", "return {head[i], head[i + half_dim]};",
+     "return {head[i], head[i + 1]};", "Rope", "f32"},
+    {"StoreInTheNextCell", "region + ulong(cells[token]) * args.width",
+     "region + ulong(cells[token] + 1) * args.width", "KvStore", "f32"},
+    {"StoreWithoutTail", "if (first + 4 <= args.width) {", "if (true) {", "KvStore", "f32"},
+
+    {"CausalWindowWithoutTheTokenItself", "counts.x = data[token] + 1;", "counts.x = data[token];",
+     "Attention", "f32"},
+    {"AttentionOverwritesKeysThatOthersRead",
+     "            threadgroup_barrier(mem_flags::mem_threadgroup);\n"
+     "            // Half a SIMD group a key.",
+     "            // Half a SIMD group a key.", "Attention", "f32"},
+    {"AttentionReadsCellsPastTheWindow", "rows.cell(min(first + key, n_rows - 1))",
+     "rows.cell(first + key)", "Attention", "f32"},
+
+    {"VectorProductReadsQ4_0ForQ5_0", "MINFER_MUL_MV(\"q5_0\", Q5_0",
+     "MINFER_MUL_MV(\"q5_0\", Q4_0", "MatMul_Q5_0", "q5_0"},
+    {"VectorProductLeavesOutTheLastBlock", "(args.in_dim + W::kBlock - 1) / W::kBlock",
+     "args.in_dim / W::kBlock", "MatMul_F16", "f16"},
+    {"VectorProductReadsPastTheLastRow", "min(first_row + r, n_rows - 1)", "first_row + r",
+     "MatMul_Q8_0", "q8_0"},
+    {"VectorProductAddsSumsBeforeTheyAreThere",
+     "        threadgroup_barrier(mem_flags::mem_threadgroup);\n"
+     "        if (simdgroup == 0 && lane == 0) {",
+     "        if (simdgroup == 0 && lane == 0) {", "MatMul_F16", "f16"},
     {"GemmStagesWhileOthersStillRead",
      "            threadgroup_barrier(mem_flags::mem_threadgroup);  // the last matrices have been "
      "read\n",
