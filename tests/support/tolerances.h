@@ -18,6 +18,7 @@ constexpr double kQuantizedActivationBar = 1e-4;
 
 // Whole models: exact mode, and with activations rounded to 8 bits in every product.
 constexpr double kLogitsExactBar = 1e-10;
+constexpr double kLogitsHalfTilesBar = 1e-5;  // prompts go through tiles of half
 constexpr double kLogitsQuantizedActivationBar = 2e-2;
 
 }  // namespace minfer::test

@@ -1,0 +1,221 @@
+// Whole models on Metal against the CPU's exact mode, and against themselves by other ways.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "conformance/engines.h"
+#include "conformance/op_row.h"
+#include "support/nmse.h"
+#include "support/rewrite_model.h"
+#include "support/software_metal.h"
+#include "support/temp_dir.h"
+#include "support/tolerances.h"
+
+namespace minfer::test {
+namespace {
+
+constexpr size_t kContinuation = 64;
+constexpr float kNearTie = 0.05f;
+
+struct Comparison {
+    double prompt = 0, steps = 0;  // NMSE of all rows of the prompt, the largest of any step
+};
+
+// Both continue with the CPU's greedy tokens. Where Metal would have chosen another, the CPU's two
+// best were nearly equal.
+Comparison compare(Running& metal, Running& cpu, std::span<const TokenId> prompt,
+                   size_t continuation) {
+    auto result = Comparison();
+    auto want = cpu.evaluate(prompt, prompt.size());
+    auto got = metal.evaluate(prompt, prompt.size());
+    result.prompt = nmse(got, want);
+    const auto n_vocab = want.size() / prompt.size();
+    want.erase(want.begin(), want.end() - static_cast<ptrdiff_t>(n_vocab));
+    got.erase(got.begin(), got.end() - static_cast<ptrdiff_t>(n_vocab));
+    for (size_t step = 0; step < continuation; ++step) {
+        const auto token = best(want);
+        if (best(got) != token) {
+            EXPECT_LT(lead(want), kNearTie) << "parts at step " << step;
+        }
+        want = cpu.evaluate(std::span(&token, 1));
+        got = metal.evaluate(std::span(&token, 1));
+        result.steps = std::max(result.steps, nmse(got, want));
+    }
+    return result;
+}
+
+void expect_placement(const Running& metal, const Running& cpu) {
+    EXPECT_EQ(metal.nodes_on(BackendId::Cpu), 0u);
+    EXPECT_EQ(metal.nodes_on(BackendId::Metal), metal.engine->graph().nodes.size());
+    EXPECT_EQ(cpu.nodes_on(BackendId::Metal), 0u);
+    EXPECT_EQ(cpu.nodes_on(BackendId::Cpu), cpu.engine->graph().nodes.size());
+}
+
+void expect_matches_cpu(const Model& model, std::span<const TokenId> prompt, size_t continuation) {
+    {
+        auto metal = on_metal(model, {.gemm_f32_tiles = true}), cpu = on_cpu(model);
+        const auto exact = compare(metal, cpu, prompt, continuation);
+        EXPECT_LE(exact.prompt, kLogitsExactBar) << "tiles of f32";
+        EXPECT_LE(exact.steps, kLogitsExactBar) << "tiles of f32";
+        expect_placement(metal, cpu);
+    }
+    auto metal = on_metal(model), cpu = on_cpu(model);
+    const auto halves = compare(metal, cpu, prompt, continuation);
+    EXPECT_LE(halves.prompt, kLogitsHalfTilesBar) << "tiles of half";
+    EXPECT_LE(halves.steps, kLogitsHalfTilesBar) << "tiles of half";
+    expect_placement(metal, cpu);
+}
+
+class MetalTinyModel : public testing::TestWithParam<std::tuple<std::string_view, DType>> {
+  protected:
+    std::string_view shape() const { return std::get<0>(GetParam()); }
+    DType type() const { return std::get<1>(GetParam()); }
+    Model load() {
+        write_random_model(shape(), type(), folder_.path() / "tiny.gguf");
+        return load_model(folder_.path() / "tiny.gguf");
+    }
+
+    TempDir folder_;
+};
+
+std::string tiny_name(const testing::TestParamInfo<MetalTinyModel::ParamType>& info) {
+    return fmt::format("{}_{}", std::get<0>(info.param) == "tiny-qwen2" ? "qwen2" : "qwen3",
+                       name(std::get<1>(info.param)));
+}
+
+TEST_P(MetalTinyModel, graph_metal_matches_cpu_logits) {
+    const SoftwareMetal device(false);
+    const auto model = load();
+    expect_matches_cpu(model, random_ids(model, 40), kContinuation);
+}
+
+// The CPU as people run it: its activations are rounded to 8 bits, Metal's are not.
+TEST_P(MetalTinyModel, DiffersFromTheQuantizedCpuByItsClass) {
+    const SoftwareMetal device(false);
+    const auto model = load();
+    auto metal = on_metal(model), cpu = on_cpu(model, CpuActivations::Quantized);
+    const auto prompt = random_ids(model, 12);
+    EXPECT_LE(nmse(metal.evaluate(prompt, 12), cpu.evaluate(prompt, 12)),
+              kLogitsQuantizedActivationBar);
+}
+
+// Every access checked, short.
+TEST_P(MetalTinyModel, RunsWithEveryCheckOn) {
+    const SoftwareMetal device;
+    const auto model = load();
+    auto metal = on_metal(model), cpu = on_cpu(model);
+    const auto result = compare(metal, cpu, random_ids(model, 11), 2);
+    EXPECT_LE(result.prompt, kLogitsHalfTilesBar);
+    EXPECT_LE(result.steps, kLogitsHalfTilesBar);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, MetalTinyModel,
+                         testing::Combine(testing::Values("tiny-qwen2", "tiny-qwen3"),
+                                          testing::ValuesIn(kWeightTypes)),
+                         tiny_name);
+
+// Bit for bit, over several decode steps. The unfused side has had its other fusion.
+void expect_fused_matches_unfused(std::string_view shape, DType type, std::string_view qkv) {
+    const SoftwareMetal device(false);
+    const TempDir folder;
+    write_random_model(shape, type, folder.path() / "tiny.gguf");
+    auto model = load_model(folder.path() / "tiny.gguf");
+    ASSERT_TRUE(model.join_weights(true, true));
+    auto fused = on_metal(model), joined = on_metal(model, {}, {.concat_weights = true});
+    auto plain = on_metal(model, {}, {.fuse_qkv = false, .fuse_ffn = false});
+    const auto prompt = random_ids(model, 5);
+    auto want = plain.evaluate(prompt);
+    EXPECT_EQ(fused.evaluate(prompt), want);
+    EXPECT_EQ(joined.evaluate(prompt), want);
+    for (int step = 0; step < 5; ++step) {
+        const auto token = best(want);
+        want = plain.evaluate(std::span(&token, 1));
+        EXPECT_EQ(fused.evaluate(std::span(&token, 1)), want) << "step " << step;
+        EXPECT_EQ(joined.evaluate(std::span(&token, 1)), want) << "step " << step;
+    }
+    const auto has = [](const Running& running, std::string_view op) {
+        return std::ranges::count(running.engine->graph().nodes, op,
+                                  [](const Node& node) { return op_name(node.op); }) > 0;
+    };
+    // The models fuse quantised weights only.
+    const bool quantized = info(type).block_values > 1;
+    for (const auto* const running : {&fused, &joined}) {
+        EXPECT_EQ(has(*running, qkv), quantized);
+        EXPECT_EQ(has(*running, "FusedFfn"), quantized);
+    }
+    EXPECT_FALSE(has(plain, qkv));
+    EXPECT_FALSE(has(plain, "FusedFfn"));
+    EXPECT_TRUE(has(plain, "SwiGlu"));
+}
+
+class MetalFusion : public testing::TestWithParam<DType> {};
+
+TEST_P(MetalFusion, fused_qkv_matches_unfused_decode) {
+    expect_fused_matches_unfused("tiny-qwen2", GetParam(), "FusedQkv");
+}
+
+TEST_P(MetalFusion, fused_qkv_norm_matches_unfused_decode) {
+    expect_fused_matches_unfused("tiny-qwen3", GetParam(), "FusedQkvNorm");
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, MetalFusion, testing::ValuesIn(kWeightTypes),
+                         [](const auto& info) { return std::string(name(info.param)); });
+
+TEST(MetalStory, graph_metal_matches_cpu_logits) {
+    const SoftwareMetal device(false);
+    const auto model = load_model(kStoryModel);
+    expect_matches_cpu(model, encode(model, "Once upon a time there was a little red hen who"), 8);
+}
+
+TEST(MetalStory, metal_prefill_determinism) {
+    SoftwareMetal device(false);
+    const auto model = load_model(kStoryModel);
+    const auto prompt = encode(model, "Far away by the sea there lived an old man and his wife.");
+    auto metal = on_metal(model);
+    const auto first = metal.evaluate(prompt, prompt.size());
+    for (uint64_t run = 1; run < 10; ++run) {
+        device.set_order_seed(run);
+        metal.engine->truncate(0);
+        EXPECT_EQ(metal.evaluate(prompt, prompt.size()), first) << "run " << run;
+    }
+}
+
+TEST(MetalStory, a_chunked_prefill_answers_like_an_unchunked_one) {
+    const SoftwareMetal device(false);
+    const auto model = load_model(kStoryModel);
+    const auto prompt =
+        encode(model, "The children were playing in the garden when the rain came.");
+    auto whole = on_metal(model, {.gemm_f32_tiles = true});
+    const auto want = whole.evaluate(prompt);
+    for (const size_t n_ubatch : {1, 5, 12}) {
+        auto pieces = on_metal(model, {.gemm_f32_tiles = true}, {.n_ubatch = n_ubatch});
+        EXPECT_LE(nmse(pieces.evaluate(prompt), want), kLogitsExactBar) << n_ubatch;
+    }
+}
+
+class SlowMetalStory : public testing::TestWithParam<DType> {};
+
+TEST_P(SlowMetalStory, graph_metal_matches_cpu_logits) {
+    const SoftwareMetal device(false);
+    const TempDir folder;
+    const auto path = folder.path() / "story.gguf";
+    ASSERT_TRUE(rewrite_model(kStoryModel, GetParam(), path));
+    const auto model = load_model(path);
+    expect_matches_cpu(model, encode(model, "Once upon a time there was a little red hen who"),
+                       kContinuation);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, SlowMetalStory, testing::ValuesIn(kWeightTypes),
+                         [](const auto& info) { return std::string(name(info.param)); });
+
+TEST(SlowMetalModel, TheGivenFileMatchesTheCpu) {
+    const auto* const path = std::getenv("MINFER_TEST_MODEL");
+    if (path == nullptr) GTEST_SKIP() << "left out: MINFER_TEST_MODEL names no file";
+    const SoftwareMetal device(false);
+    const auto model = load_model(path);
+    expect_matches_cpu(model, encode(model, "The capital of France is the city of Paris, and"), 4);
+}
+
+}  // namespace
+}  // namespace minfer::test
