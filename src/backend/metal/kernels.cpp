@@ -41,8 +41,7 @@ Result<Kernels> Kernels::build(const Device& device) {
 
 Result<> Kernels::build_for(const Device& device, DType dtype, const MetalOptions& options) {
     MINFER_TRY(gather.build_for(device, dtype));
-    if (has_matmul(dtype) && !matmul.contains(dtype))
-        matmul[dtype] = MINFER_TRY(MatmulKernels::build(device, dtype));
+    if (!matmul.contains(dtype)) matmul[dtype] = MINFER_TRY(MatmulKernels::build(device, dtype));
     if (options.gemm && !gemm.contains(dtype))
         gemm[dtype] = MINFER_TRY(GemmKernels::build(device, dtype, options));
     return {};

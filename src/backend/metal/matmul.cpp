@@ -37,16 +37,25 @@ bool is_float(DType dtype) {
     return dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16;
 }
 
-Result<> check(const Matrices& matrices, const Slice& x, size_t n_tokens, const Slice& out) {
-    const auto& type = info(matrices.dtype);
-    if (!has_matmul(matrices.dtype))
+// What no weight is needed for, so that it comes before any is looked up.
+Result<> check_shape(DType dtype, size_t in_dim, size_t out_dim) {
+    if (!runs_as_weight(dtype))
         return fail(Fault::Unsupported,
                     "no kernel multiplies weights of type {}; mul_mv_q4_0 would take them for "
                     "something else",
-                    type.name);
-    if (matrices.in_dim == 0 || matrices.in_dim % type.block_values != 0)
-        return fail(Fault::BadInput, "rows of {} weights, {} needs multiples of {}",
-                    matrices.in_dim, type.name, type.block_values);
+                    name(dtype));
+    const auto block = info(dtype).block_values;
+    if (in_dim == 0 || in_dim % block != 0)
+        return fail(Fault::BadInput, "rows of {} weights, {} needs multiples of {}", in_dim,
+                    name(dtype), block);
+    if (std::max({in_dim, row_bytes(dtype, in_dim), out_dim}) > UINT32_MAX)
+        return fail(Fault::Unsupported, "{} weights [{}, {}]: kernels count in 32 bits",
+                    name(dtype), in_dim, out_dim);
+    return {};
+}
+
+Result<> check(const Matrices& matrices, const Slice& x, size_t n_tokens, const Slice& out) {
+    MINFER_TRY(check_shape(matrices.dtype, matrices.in_dim, matrices.out_dim()));
     MINFER_ASSERT(matrices.count >= 1 && matrices.count <= matrices.weights.size());
     if (matrices.count > 1 && n_tokens != 1)
         return fail(Fault::Unsupported, "{} matrices at once take 1 token, found {}",
@@ -55,8 +64,9 @@ Result<> check(const Matrices& matrices, const Slice& x, size_t n_tokens, const 
         const auto bytes = row_bytes(matrices.dtype, matrices.in_dim) * matrices.rows[i];
         const auto& slice = matrices.weights[i];
         if (bytes == 0 || slice.bytes != bytes)
-            return fail(Fault::BadInput, "{} weights [{}, {}] take {} bytes, found {}", type.name,
-                        matrices.in_dim, matrices.rows[i], bytes, slice.bytes);
+            return fail(Fault::BadInput, "{} weights [{}, {}] take {} bytes, found {}",
+                        name(matrices.dtype), matrices.in_dim, matrices.rows[i], bytes,
+                        slice.bytes);
         if (slice.offset % 4 != 0)
             return fail(Fault::BadInput, "weights at byte {} of their buffer, kernels load words",
                         slice.offset);
@@ -82,8 +92,6 @@ Result<> mul_mv(Context& context, const Matrices& matrices, const Slice& x, size
 }
 
 }  // namespace
-
-bool has_matmul(DType dtype) { return find_shape(dtype) != nullptr; }
 
 MatmulTier matmul_tier(DType dtype, size_t out_dim, size_t n_tokens, const MetalOptions& options) {
     if (n_tokens == 1) return MatmulTier::Single;
@@ -112,11 +120,12 @@ MulMvPlan plan_mul_mv(const Matrices& matrices, size_t n_tokens, MatmulTier tier
     const auto in_dim = static_cast<uint32_t>(matrices.in_dim);
     const auto tokens = static_cast<uint32_t>(n_tokens);
 
-    // Parts of a row that lanes work on side by side. A short row leaves lanes for other rows.
+    // Parts of a row that lanes work on side by side. A short row leaves lanes for other rows, and
+    // SIMD groups join where each has two rounds to go.
     const auto parts = ceil_div(in_dim, shape->block) * shape->block_lanes;
     const auto lanes = std::min(std::bit_ceil(parts), kSimdWidth);
     const auto simdgroups = shape->splits_k
-                                ? std::min(ceil_div(parts, kSimdWidth), shape->simdgroups)
+                                ? std::min(ceil_div(parts, 2 * kSimdWidth), shape->simdgroups)
                                 : shape->simdgroups;
 
     MulMvPlan plan;
@@ -166,12 +175,7 @@ Result<> matmul(Context& context, const Matrices& matrices, const Slice& x, size
 }
 
 Result<> run(Context& context, const Call& call, const op::MatMul& op) {
-    // The type first: of one that no kernel reads, no weight can be there.
-    if (!has_matmul(op.dtype))
-        return fail(Fault::Unsupported,
-                    "weight '{}': no kernel multiplies type {}; mul_mv_q4_0 would take it for "
-                    "something else",
-                    op.weight, name(op.dtype));
+    MINFER_TRY(check_shape(op.dtype, op.in_dim, op.out_dim));
     const auto n_tokens = call.node->shape[1];
     const auto x = MINFER_TRY(context.words_in(call, 0, n_tokens * op.in_dim));
     const auto out = MINFER_TRY(context.words_out(call, n_tokens * op.out_dim));

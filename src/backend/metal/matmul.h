@@ -36,9 +36,6 @@ enum class MatmulTier : uint8_t { Single, MultiColumn, Multi, Gemm };
 // to Multi, and F16, BF16 and F32 never go to Gemm. Pure.
 MatmulTier matmul_tier(DType dtype, size_t out_dim, size_t n_tokens, const MetalOptions& options);
 
-// Whether matrices of this type can be multiplied.
-bool has_matmul(DType dtype);
-
 struct MatmulKernels {
     std::array<Pipeline, 4> mul_mv;  // of one to four columns
     // Unsupported for a type without kernels.
@@ -56,7 +53,8 @@ MulMvPlan plan_mul_mv(const Matrices& matrices, size_t n_tokens, MatmulTier tier
 
 // out[t][o] = dot(W[o], x[t]); out is f32[n_tokens][sum of rows], x f32[n_tokens][in_dim]. A bias
 // is the caller's own dispatch. Unsupported for a type without kernels and for several matrices
-// with more than one token; BadInput for sizes that do not fit each other or the type's blocks.
+// with more than one token; BadInput for sizes that do not fit each other or the type's blocks, and
+// for weights at an offset that is no multiple of 4.
 Result<> matmul(Context&, const Matrices&, const Slice& x, size_t n_tokens, const Slice& out);
 
 // rows[t][i] += bias[i]; rows is f32[n_rows][width], bias f32[width].

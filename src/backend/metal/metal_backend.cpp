@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backend/metal/matmul.h"
 #include "backend/metal/ops.h"
 
 namespace minfer {
@@ -45,8 +44,7 @@ MetalBackend::~MetalBackend() = default;
 bool MetalBackend::supports(const Op& op, DType dtype) const {
     if (is_any<op::Input, op::View>(op)) return dtype == DType::F32 || dtype == DType::I32;
     if (dtype != DType::F32) return false;
-    if (is_any<op::MatMul, op::FusedQkv, op::FusedQkvNorm, op::FusedFfn>(op))
-        return metal::has_matmul(*op_matrix_dtype(op));
+    if (is_any<op::MatMul, op::FusedQkv, op::FusedQkvNorm, op::FusedFfn>(op)) return true;
     if (is_any<op::Add, op::Mul, op::Silu, op::SwiGlu>(op)) return true;
     if (is_any<op::Embed, op::GatherRows>(op)) return true;
     if (is_any<op::RmsNorm, op::QkNorm>(op)) return true;

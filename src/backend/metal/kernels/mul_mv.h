@@ -26,6 +26,6 @@ enum MulMvRows : uint32_t {
     kMulMvRowsQ32 = 4,
     kMulMvRowsQ8 = 2,
     kMulMvRowsK = 2,
-    kMulMvRowsFloat = 2,
+    kMulMvRowsFloat = 4,
     kMulMvRowsColumns = 2,
 };

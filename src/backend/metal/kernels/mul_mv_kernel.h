@@ -174,7 +174,8 @@ kernel void mul_mv(device const uchar* weights0 [[buffer(0)]],
             tile.store<R, C>(values);
         }
         // The next columns' partial sums must not overtake the reading of these.
-        threadgroup_barrier(mem_flags::mem_threadgroup);
+        if (token + args.passes * C < args.n_tokens)
+            threadgroup_barrier(mem_flags::mem_threadgroup);
     }
 }
 
