@@ -130,7 +130,7 @@ TEST_F(CommandBufferTest, AKernelThatWritesOutsideIsAnErrorThatNamesIt) {
 }
 
 TEST_F(CommandBufferTest, AHangIsGivenUpAfterTheBoundAndTheWorkStaysKnown) {
-    softmetal::hang_next_command_buffer(device->handle(), 0.5);
+    softmetal::hang_next_command_buffer(device->handle(), 1);
     {
         auto commands = *CommandBuffer::open(*device);
         ASSERT_TRUE(add_one(commands));
@@ -138,7 +138,7 @@ TEST_F(CommandBufferTest, AHangIsGivenUpAfterTheBoundAndTheWorkStaysKnown) {
         const auto done = submit(commands, 0.05);
         const auto waited = std::chrono::steady_clock::now() - start;
         ASSERT_FALSE(done);
-        EXPECT_LT(waited, std::chrono::milliseconds(450));
+        EXPECT_LT(waited, std::chrono::milliseconds(950));
         EXPECT_THAT(done.error().what, AllOf(HasSubstr("hangs"), HasSubstr("1 dispatches"),
                                              HasSubstr("0.05 s"), HasSubstr("increment")));
     }
@@ -149,7 +149,7 @@ TEST_F(CommandBufferTest, AHangIsGivenUpAfterTheBoundAndTheWorkStaysKnown) {
 }
 
 TEST_F(CommandBufferTest, AHangNobodyWaitsForEndsWithoutThoseWhoGaveItUp) {
-    softmetal::hang_next_command_buffer(device->handle(), 0.2);
+    softmetal::hang_next_command_buffer(device->handle(), 0.5);
     {
         metal::Completion given_up;
         auto commands = *CommandBuffer::open(*device);
