@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ./test.sh         installs what is missing, builds, and runs every test
-# ./test.sh --all   the same, then the sanitizer builds: what CI runs
+# ./test.sh         installs what is missing, builds, and runs the tests but those labelled slow
+# ./test.sh --all   the same, then the slow tests and the sanitizer builds: what CI runs
 set -euo pipefail
 cd "$(dirname "$0")"
 . tools/setup.sh
@@ -26,7 +26,10 @@ build release
 if [ "$metal" = ON ] && [ -n "$(metal_missing release)" ]; then
     die "Metal could not be built: $(metal_missing release) (to test everything else: MINFER_METAL=OFF ./test.sh)"
 fi
-run_tests release
+run_tests release -LE slow
+if [ $all = yes ]; then
+    run_tests release -L slow
+fi
 if [ $all = yes ] && [ "$(uname -s)" = Darwin ]; then
     echo "the sanitizer builds are set up for Linux only: left out" >&2
 elif [ $all = yes ]; then
