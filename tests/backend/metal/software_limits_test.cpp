@@ -40,5 +40,25 @@ TEST(MetalLimits, AttentionNamesTheThreadgroupMemoryItWantsAndWhatThereIs) {
     EXPECT_EQ(attend(9088), "");
 }
 
+// 33 tokens are more than the other kernels take.
+std::string multiply(DType dtype, uint32_t threadgroup_bytes) {
+    const auto memory = ThreadgroupMemory(threadgroup_bytes);
+    auto rig = metal_rig();
+    rig.weight("w", dtype, {256, 8, 1, 1}, random_rows(dtype, 256 * 8, 1));
+    const auto op = op::MatMul{.weight = "w", .dtype = dtype, .in_dim = 256, .out_dim = 8};
+    return rig.run(op, {8, 33, 1, 1}, {rig.floats(random_floats(256 * 33, 2))}).error;
+}
+
+TEST(MetalLimits, AMatrixProductNamesTheThreadgroupMemoryItWantsAndWhatThereIs) {
+    EXPECT_THAT(multiply(DType::Q4_K, 6128),
+                testing::HasSubstr("kernel 'mul_mm_q4_k_half_32' wants 6144 bytes of threadgroup "
+                                   "memory, the device has 6128"));
+    EXPECT_EQ(multiply(DType::Q4_K, 6144), "");
+    EXPECT_THAT(multiply(DType::BF16, 8192),
+                testing::HasSubstr("kernel 'mul_mm_bf16_float_32' wants 12288 bytes of threadgroup "
+                                   "memory, the device has 8192"));
+    EXPECT_EQ(multiply(DType::BF16, 12288), "");
+}
+
 }  // namespace
 }  // namespace minfer::test

@@ -202,7 +202,9 @@ struct F32 {
 };
 
 template <typename Type>
-constant constexpr bool kAnyWidth = Type::kBlockValues == 16;
+static constexpr bool has_any_width() {
+    return Type::kBlockValues == 16;
+}
 
 // The first `count` values, then zeros.
 template <typename Type>

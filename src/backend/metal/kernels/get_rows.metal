@@ -20,7 +20,7 @@ kernel void get_rows(device const uchar* table [[buffer(0)]],
     device const uchar* const block = table + ulong(id) * args.row_bytes +
                                       first / Type::kBlockValues * Type::kBlockBytes;
     device float* const to = out + ulong(row) * args.width + first;
-    if constexpr (dequant::kAnyWidth<Type>) {
+    if constexpr (dequant::has_any_width<Type>()) {
         if (first + 16 > args.width) {
             for (uint i = 0; first + i < args.width; ++i) to[i] = Type::one(block, i);
             return;

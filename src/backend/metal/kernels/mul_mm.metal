@@ -21,11 +21,6 @@ namespace mul_mm {
 constant constexpr uint kRows = kMulMmRows, kDepth = kMulMmDepth, kSteps = kDepth / 8;
 constant constexpr uint kMatrix = 64;  // elements of one
 
-template <typename T>
-constant constexpr bool kOverflows = false;
-template <>
-constant constexpr bool kOverflows<half> = true;
-
 // How the four SIMD groups share a tile.
 template <uint kTokens>
 struct Share {
@@ -39,7 +34,7 @@ struct Share {
 template <typename Type>
 static dequant::Weights16 load_weights(device const uchar* row, uint k, uint in_dim) {
     device const uchar* const block = row + k / Type::kBlockValues * Type::kBlockBytes;
-    if constexpr (dequant::kAnyWidth<Type>) {
+    if constexpr (dequant::has_any_width<Type>()) {
         if (k + 16 > in_dim)
             return dequant::load_some<Type>(block, in_dim - min(k, in_dim));
     }
@@ -49,7 +44,7 @@ static dequant::Weights16 load_weights(device const uchar* row, uint k, uint in_
 // 4 activations of one token from input `k` on; past the end there are zeros.
 template <typename Type>
 static float4 load_activations(device const float* x, uint k, uint in_dim) {
-    if constexpr (dequant::kAnyWidth<Type>) {
+    if constexpr (dequant::has_any_width<Type>()) {
         if (k + 4 > in_dim) {
             float4 some = 0.0f;
 #pragma unroll
@@ -68,6 +63,7 @@ static float scale_below_overflow(float peak) {
 }
 
 template <typename Type, typename T, uint kTokens>
+[[max_total_threads_per_threadgroup(kMulMmThreads)]]
 kernel void mul_mm(device const uchar* weights [[buffer(0)]],
                    device const float* x [[buffer(1)]],
                    device float* out [[buffer(2)]],
@@ -79,6 +75,7 @@ kernel void mul_mm(device const uchar* weights [[buffer(0)]],
                    uint lane [[thread_index_in_simdgroup]]) {
     constexpr uint kPer = Share<kTokens>::kPerThread, kTall = Share<kTokens>::kTall;
     constexpr uint kAcross = Share<kTokens>::kAcross, kOutputs = Share<kTokens>::kOutputs;
+    constexpr bool kOverflows = is_same_v<T, half>;
     const uint first_row = group.y * kRows, first_token = group.x * kTokens;
     const uint in_dim = args.in_dim;
 
@@ -125,7 +122,7 @@ kernel void mul_mm(device const uchar* weights [[buffer(0)]],
 #pragma unroll
             for (uint i = 0; i < kPer; ++i) {
                 v[i] = load_activations<Type>(tokens[i], k + 4 * quad, in_dim);
-                if constexpr (kOverflows<T>) {
+                if constexpr (kOverflows) {
                     const float4 size = abs(v[i]);
                     peak[i] = max(peak[i], max(max(size.x, size.y), max(size.z, size.w)));
                     v[i] *= scale[i];
@@ -159,7 +156,7 @@ kernel void mul_mm(device const uchar* weights [[buffer(0)]],
                 }
             }
         }
-        if (!kOverflows<T> || scaled) break;
+        if (!kOverflows || scaled) break;
         // The largest of each token, from the eight lanes that staged it to everyone.
         threadgroup float* const peaks = reinterpret_cast<threadgroup float*>(tile);
         threadgroup_barrier(mem_flags::mem_threadgroup);
