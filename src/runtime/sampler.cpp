@@ -1,8 +1,8 @@
 #include "runtime/sampler.h"
 
 #include <algorithm>
-#include <cfloat>
 #include <cmath>
+#include <limits>
 
 namespace minfer {
 namespace {
@@ -13,7 +13,10 @@ Result<> in_range(std::string_view name, double value, double low, double high) 
 }
 
 // Differences of logits decide, and inf - inf is none: only a ban is infinite.
-float finite(float logit) { return std::clamp(logit, -FLT_MAX, FLT_MAX); }
+float finite(float logit) {
+    constexpr auto kMax = std::numeric_limits<float>::max();
+    return std::clamp(logit, -kMax, kMax);
+}
 
 }  // namespace
 
