@@ -4,6 +4,8 @@ option(MINFER_BENCH "build the timed programs in bench/" OFF)
 option(MINFER_METAL "build softmetal, the Metal API in software" ON)
 option(MINFER_FUZZ "build the libFuzzer entry points" OFF)
 set(MINFER_SANITIZE "" CACHE STRING "sanitizers for all of our code, e.g. address,undefined")
+set(MINFER_DEPENDENCIES ${CMAKE_CURRENT_LIST_DIR}/dependencies.cmake
+    CACHE FILEPATH "finds the libraries that minfer is built with")
 
 set(CMAKE_CXX_STANDARD 23)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
