@@ -59,7 +59,8 @@ std::vector<std::string> complaints(const std::string& source, std::string_view 
         if (row.slow || family(row.op) != wanted || !column("metal").changes(row)) continue;
         ++ran;
         for (const auto placement : {Placement::Padded, Placement::Exact}) {
-            auto backend = make_metal_backend({.library = path.string()});
+            auto backend = make_metal_backend(
+                {.library = path.string(), .copy_weights = placement == Placement::Exact});
             EXPECT_TRUE(backend) << backend.error().what;
             if (!backend) return {};
             auto rig = OpRig(*std::move(backend), placement);
