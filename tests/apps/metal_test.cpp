@@ -53,6 +53,33 @@ TEST_F(MetalDevice, TheGraphIsOnItWholeOrNotAtAll) {
                 Not(HasSubstr("except what it does not run")));
 }
 
+TEST(MetalStory, ADecodeStepIsFusedUnlessSwitchedOff) {
+    using Count = std::map<std::string, size_t>;
+    const auto decode = [](const ProcessOptions& options) {
+        const auto outcome = minfer_says({"graph", MINFER_STORY_MODEL, "--phase", "decode",
+                                          "--format", "json", "--device", "metal"},
+                                         options);
+        EXPECT_EQ(outcome.code, 0) << outcome.err;
+        Count count;
+        for (const auto& node : json::parse(outcome.out)["nodes"]) {
+            EXPECT_EQ(node["backend"], "metal") << node["name"];
+            for (const std::string op : {"FusedQkvNorm", "FusedFfn", "KvStore", "SwiGlu"})
+                count[op] += node["op"] == op;
+        }
+        return count;
+    };
+    constexpr size_t kBlocks = 11;
+    EXPECT_EQ(
+        decode({}),
+        (Count{{"FusedQkvNorm", kBlocks}, {"FusedFfn", kBlocks}, {"KvStore", 0}, {"SwiGlu", 0}}));
+    EXPECT_EQ(
+        decode(with("MINFER_NO_FUSE_QKV", "1")),
+        (Count{{"FusedQkvNorm", 0}, {"FusedFfn", kBlocks}, {"KvStore", kBlocks}, {"SwiGlu", 0}}));
+    EXPECT_EQ(
+        decode(with("MINFER_NO_FUSE_FFN", "1")),
+        (Count{{"FusedQkvNorm", kBlocks}, {"FusedFfn", 0}, {"KvStore", 0}, {"SwiGlu", kBlocks}}));
+}
+
 TEST_F(MetalDevice, ThePlanSaysHowMuchOfTheModelIsThere) {
     const auto plan = [&](std::string layers) {
         return minfer_says({"run", model, "x", "-n", "1", "--device", "metal", "-ngl", layers}).err;

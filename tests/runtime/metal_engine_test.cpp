@@ -12,6 +12,7 @@
 #include "runtime/engine.h"
 #include "softmetal/control.h"
 #include "support/nmse.h"
+#include "support/retyped_model.h"
 #include "support/tiny_model.h"
 #include "support/tolerances.h"
 
@@ -72,6 +73,47 @@ TEST_F(MetalEngine, EveryNodeIsOnMetalAndTheCpuAloneHasTheSameModel) {
             EXPECT_EQ(node.backend, BackendId::Cpu) << node.name;
     }
     EXPECT_EQ(whole->counters().boundary_copies, 0u);
+}
+
+TEST_F(MetalEngine, AModelOfMixedTypesIsWholeOnMetalAndFusesTheBlocksThatCan) {
+    TinyModel mixed(
+        retyped_model(tiny_model_bytes("tiny-qwen3", DType::Q8_0),
+                      {{"blk.0.attn_v.weight", DType::Q4_0}, {"blk.1.ffn_up.weight", DType::F16}}));
+    const auto options = EngineOptions{.n_ctx = 32, .n_ubatch = 4};
+    const auto metal = make_metal_backend();
+    ASSERT_TRUE(metal) << metal.error().what;
+    const auto on_metal = Engine::create(mixed.model, {metal->get(), cpu.get()}, options);
+    ASSERT_TRUE(on_metal) << on_metal.error().what;
+    const auto on_cpu = Engine::create(mixed.model, {cpu.get()}, options);
+    ASSERT_TRUE(on_cpu) << on_cpu.error().what;
+    for (const auto& step : {part(0, 7), part(7, 1), part(8, 1)}) {
+        const auto got = (*on_metal)->evaluate(step), want = (*on_cpu)->evaluate(step);
+        ASSERT_TRUE(got && want) << got.error().what;
+        EXPECT_LE(test::nmse(*got, *want), test::kLogitsExactBar);
+    }
+    const auto& graph = (*on_metal)->graph();
+    for (const auto& node : graph.nodes) EXPECT_EQ(node.backend, BackendId::Metal) << node.name;
+    EXPECT_EQ(graph.find("blk.0.attn_qkv"), nullptr);
+    EXPECT_NE(graph.find("blk.1.attn_qkv"), nullptr);
+    EXPECT_NE(graph.find("blk.0.ffn_gu"), nullptr);
+    EXPECT_EQ(graph.find("blk.1.ffn_gu"), nullptr);
+}
+
+TEST_F(MetalEngine, TwoModelsShareABackendUnderTheirPrefixesOnly) {
+    const auto first = engine();
+    ASSERT_NE(first, nullptr);
+    const auto shared = std::vector<Backend*>{backends.back().get(), cpu.get()};
+    const auto alone = copy(*first->evaluate(part(0, 5)));
+    const TinyModel same("tiny-qwen3", DType::BF16), draft("tiny-qwen3", DType::BF16, "draft/");
+    const auto refused = Engine::create(same.model, shared, {.n_ctx = 32});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().fault, Fault::BadInput);
+    const auto second = Engine::create(draft.model, shared, {.n_ctx = 32});
+    ASSERT_TRUE(second) << second.error().what;
+    ASSERT_TRUE((*second)->offload().on_device());
+    EXPECT_NE(copy(*(*second)->evaluate(part(0, 5))), alone);
+    first->truncate(0);
+    EXPECT_EQ(copy(*first->evaluate(part(0, 5))), alone);
 }
 
 TEST_F(MetalEngine, AStepThatFailsOnTheDeviceChangesNothingAndTheNextOneWorks) {
