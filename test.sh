@@ -59,9 +59,15 @@ elif [ $all = yes ]; then
             "build/tsan/$program" --gtest_brief=1
         done
     fi
-    build tsan base_test backend_cpu_test runtime_test
-    for program in base_test backend_cpu_test runtime_test; do
-        filter='--gtest_filter=*Thread*:*Generate*:*Truncate*'
+    # Of these the tests in which threads meet.
+    meeting='*Thread*:*Generate*:*Truncate*'
+    declare -A threaded=([base_test]=$meeting [backend_cpu_test]=$meeting [runtime_test]=$meeting)
+    if [ "$metal" = ON ]; then
+        threaded[backend_metal_test]='CommandBufferTest.*:MetalRecovery.*:MetalBackend.*'
+    fi
+    build tsan "${!threaded[@]}"
+    for program in "${!threaded[@]}"; do
+        filter="--gtest_filter=${threaded[$program]}"
         # A filter that matches nothing would pass for ever.
         "build/tsan/bin/$program" --gtest_list_tests "$filter" | grep '^  ' >/dev/null ||
             die "$program: no test matches $filter"
