@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "conformance/engines.h"
 #include "runtime/offload.h"
+#include "support/golden.h"
 #include "support/nmse.h"
 #include "support/op_rig.h"
 #include "support/random_data.h"
@@ -109,6 +111,24 @@ TEST(MetalGraph, graph_metal_real_wk_matmul) {
                   kMatmulBar)
             << n_tokens;
     }
+}
+
+// The first tokens of a greedy llama.cpp run: tests/golden/make_story_greedy.py.
+TEST(MetalGraph, graph_metal_matches_llama_reference) {
+    const SoftwareMetal device(false);
+    const auto golden = nlohmann::json::parse(read_golden("story_greedy.json"));
+    const auto model = load_model(kStoryModel);
+    auto metal = on_metal(model);
+    const auto prompt = encode(model, golden["prompt"].get<std::string>());
+    auto tokens = std::vector<int>();
+    auto logits = metal.evaluate(prompt);
+    while (tokens.size() < golden["tokens"].size()) {
+        const auto token = best(logits);
+        tokens.push_back(static_cast<int>(token));
+        logits = metal.evaluate(std::span(&token, 1));
+    }
+    EXPECT_EQ(tokens, golden["tokens"].get<std::vector<int>>());
+    EXPECT_EQ(tokens.size(), 9u);
 }
 
 }  // namespace
