@@ -58,16 +58,16 @@ Result<AttentionKernels> AttentionKernels::build(const Device& device) {
     return kernels;
 }
 
-Launch plan_attention(size_t n_tokens, size_t n_head, size_t n_head_kv) {
-    const auto group = n_head / n_head_kv;
-    const auto parts = ceil_div(group, size_t{kAttentionMaxSimdGroups});
-    const auto simdgroups = ceil_div(group, size_t{parts});
+Result<Launch> plan_attention(size_t n_tokens, size_t n_head, size_t n_head_kv) {
+    const auto group = MINFER_TRY(to_u32("query heads of a KV head", n_head / n_head_kv));
+    const auto parts = ceil_div(group, uint32_t{kAttentionMaxSimdGroups});
+    const auto simdgroups = ceil_div(group, parts);
     const auto floats = kTileKeys * kTileStride + kTileKeys + simdgroups * kTileKeys;
-    return {.groups = {.x = static_cast<uint32_t>(n_tokens),
-                       .y = static_cast<uint32_t>(n_head_kv),
-                       .z = parts},
-            .threads = {.x = simdgroups * kSimdWidth},
-            .shared_bytes = floats * static_cast<uint32_t>(sizeof(float))};
+    return Launch{.groups = {.x = MINFER_TRY(to_u32("tokens", n_tokens)),
+                             .y = MINFER_TRY(to_u32("KV heads", n_head_kv)),
+                             .z = parts},
+                  .threads = {.x = simdgroups * kSimdWidth},
+                  .shared_bytes = floats * static_cast<uint32_t>(sizeof(float))};
 }
 
 Result<> run(Context& context, const Call& call, const op::Attention& attention) {
@@ -82,18 +82,20 @@ Result<> run(Context& context, const Call& call, const op::Attention& attention)
     const auto window = MINFER_TRY(window_of(context, call, attention, n_tokens));
     const auto out = MINFER_TRY(context.words_out(call, count));
     const auto& kernels = context.kernels.attention;
-    return context.dispatch(
-        attention.head_dim <= 128 ? kernels.classic : kernels.classic_wide,
-        plan_attention(n_tokens, attention.n_head, attention.n_head_kv),
-        {q, regions.k, regions.v, window.data, out},
-        AttentionArgs{
-            .window = window.kind,
-            .n_tokens = static_cast<uint32_t>(n_tokens),
-            .n_head = static_cast<uint32_t>(attention.n_head),
-            .group = static_cast<uint32_t>(attention.n_head / attention.n_head_kv),
-            .head_dim = static_cast<uint32_t>(attention.head_dim),
-            .cell_floats = static_cast<uint32_t>(attention.layout.row_bytes / sizeof(float)),
-            .scale = attention.scale});
+    const auto launch = MINFER_TRY(plan_attention(n_tokens, attention.n_head, attention.n_head_kv));
+    // Kernels find a head within a token by a product of 32 bits.
+    MINFER_TRY(check_u32("elements of a token", width));
+    const auto args = AttentionArgs{
+        .window = window.kind,
+        .n_tokens = MINFER_TRY(to_u32("tokens", n_tokens)),
+        .n_head = MINFER_TRY(to_u32("heads", attention.n_head)),
+        .group = MINFER_TRY(to_u32("heads", attention.n_head / attention.n_head_kv)),
+        .head_dim = MINFER_TRY(to_u32("elements of a head", attention.head_dim)),
+        .cell_floats =
+            MINFER_TRY(to_u32("elements of a cell", attention.layout.row_bytes / sizeof(float))),
+        .scale = attention.scale};
+    return context.dispatch(attention.head_dim <= 128 ? kernels.classic : kernels.classic_wide,
+                            launch, {q, regions.k, regions.v, window.data, out}, args);
 }
 
 }  // namespace minfer::metal

@@ -13,6 +13,6 @@ struct AttentionKernels {
 
 // A threadgroup for each token, KV head and at most 8 of its query heads, a SIMD group for each of
 // those.
-Launch plan_attention(size_t n_tokens, size_t n_head, size_t n_head_kv);
+Result<Launch> plan_attention(size_t n_tokens, size_t n_head, size_t n_head_kv);
 
 }  // namespace minfer::metal

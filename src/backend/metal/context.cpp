@@ -60,6 +60,7 @@ Result<> Context::wait_for_abandoned() {
 Result<Slice> Context::words_in(const Call& call, size_t source, size_t count) const {
     if (source >= call.in.size())
         return fail(Fault::BadInput, "source {} is missing, there are {}", source, call.in.size());
+    if (count == 0) return fail(Fault::BadInput, "no elements are wanted of source {}", source);
     const auto& ref = call.in[source];
     if (ref.bytes != count * 4)
         return fail(Fault::BadInput, "source {} has {} bytes, {} are wanted", source, ref.bytes,
@@ -68,6 +69,7 @@ Result<Slice> Context::words_in(const Call& call, size_t source, size_t count) c
 }
 
 Result<Slice> Context::words_out(const Call& call, size_t count) const {
+    if (count == 0) return fail(Fault::BadInput, "the output has no elements");
     if (call.out.bytes != count * 4)
         return fail(Fault::BadInput, "the output has {} bytes, {} are wanted", call.out.bytes,
                     count * 4);

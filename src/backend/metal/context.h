@@ -42,7 +42,7 @@ struct Context {
     std::unexpected<Error> give_up_split(Error cause);
 
     // Memory of a call as `count` elements of four bytes; BadInput naming both sizes when the
-    // reference's logical length differs.
+    // reference's logical length differs, and for none: a grid of nothing cannot be launched.
     Result<Slice> words_in(const Call& call, size_t source, size_t count) const;
     Result<Slice> words_out(const Call& call, size_t count) const;
     // The host's view of an integer source: those are written by the host, never by a kernel.

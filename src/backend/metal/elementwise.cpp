@@ -11,8 +11,9 @@ constexpr uint32_t kThreads = 256, kPerThread = 4;
 Result<> binary(Context& context, const Pipeline& pipeline, const Slice& a, const Slice& b,
                 const Slice& out) {
     const auto count = out.bytes / sizeof(float);
-    return context.dispatch(pipeline, plan_elementwise(count), {a, b, out},
-                            ElementwiseArgs{.count = static_cast<uint32_t>(count)});
+    const auto launch = MINFER_TRY(plan_elementwise(count));
+    return context.dispatch(pipeline, launch, {a, b, out},
+                            ElementwiseArgs{.count = MINFER_TRY(to_u32("elements", count))});
 }
 
 Result<> run_binary(Context& context, const Call& call, const Pipeline& pipeline) {
@@ -34,9 +35,9 @@ Result<ElementwiseKernels> ElementwiseKernels::build(const Device& device) {
     return kernels;
 }
 
-Launch plan_elementwise(size_t count) {
-    return {.groups = {.x = ceil_div(count, size_t{kThreads * kPerThread})},
-            .threads = {.x = kThreads}};
+Result<Launch> plan_elementwise(size_t count) {
+    const auto n = MINFER_TRY(to_u32("elements", count));
+    return Launch{.groups = {.x = ceil_div(n, kThreads * kPerThread)}, .threads = {.x = kThreads}};
 }
 
 Result<> swiglu(Context& context, const Slice& gate, const Slice& up, const Slice& out) {
@@ -59,8 +60,9 @@ Result<> run(Context& context, const Call& call, const op::Silu&) {
     const auto count = elements(call.node->shape);
     const auto x = MINFER_TRY(context.words_in(call, 0, count));
     const auto out = MINFER_TRY(context.words_out(call, count));
-    return context.dispatch(context.kernels.elementwise.silu, plan_elementwise(count), {x, out},
-                            ElementwiseArgs{.count = static_cast<uint32_t>(count)});
+    const auto launch = MINFER_TRY(plan_elementwise(count));
+    return context.dispatch(context.kernels.elementwise.silu, launch, {x, out},
+                            ElementwiseArgs{.count = MINFER_TRY(to_u32("elements", count))});
 }
 
 }  // namespace minfer::metal

@@ -13,8 +13,9 @@ struct ElementwiseKernels {
     static Result<ElementwiseKernels> build(const Device& device);
 };
 
-// 256 threads of four elements each.
-Launch plan_elementwise(size_t count);
+// 256 threads of four elements each. Unsupported for more than kCountLimit elements, as every plan
+// here for what exceeds that.
+Result<Launch> plan_elementwise(size_t count);
 
 // out[i] = silu(gate[i]) * up[i]; `out` may be `gate`.
 Result<> swiglu(Context& context, const Slice& gate, const Slice& up, const Slice& out);

@@ -1,5 +1,7 @@
 #include "backend/metal/fused.h"
 
+#include <numeric>
+
 #include "backend/metal/kernels/fused.h"
 #include "backend/metal/kv.h"
 #include "backend/metal/matmul.h"
@@ -22,11 +24,14 @@ Result<> check_one_token(const Call& call, size_t in_dim) {
 // The call's first weights: one matrix for each height, or one that holds all the rows.
 Result<Matrices> matrices_of(const Context& context, const Call& call, size_t n_weights,
                              DType dtype, size_t in_dim, std::span<const size_t> heights) {
+    const auto all_rows = std::accumulate(heights.begin(), heights.end(), size_t{0});
+    MINFER_TRY(check_product(dtype, in_dim, all_rows));
     if (n_weights != 1 && n_weights != heights.size())
         return fail(Fault::BadInput, "{} weights, 1 or {} are allowed", n_weights, heights.size());
     auto matrices = Matrices{.dtype = dtype, .in_dim = in_dim, .count = n_weights};
-    for (size_t i = 0; i < heights.size(); ++i)
-        matrices.rows[n_weights == 1 ? 0 : i] += static_cast<uint32_t>(heights[i]);
+    for (size_t i = 0; i < n_weights; ++i)
+        matrices.rows[i] =
+            MINFER_TRY(to_u32("rows of weights", n_weights == 1 ? all_rows : heights[i]));
     for (size_t i = 0; i < n_weights; ++i) {
         const auto* const placed = MINFER_TRY(context.weight(call, i));
         const auto& found = placed->weight;
@@ -84,10 +89,10 @@ Result<Projection> projection_of(Context& context, const Call& call, const op::Q
                       .matrices = matrices};
 }
 
-RopeStoreArgs args_of(const op::QkvProjection& qkv) {
-    return {.n_head = static_cast<uint32_t>(qkv.n_head),
-            .n_head_kv = static_cast<uint32_t>(qkv.n_head_kv),
-            .head_dim = static_cast<uint32_t>(qkv.head_dim)};
+Result<RopeStoreArgs> args_of(const op::QkvProjection& qkv) {
+    return RopeStoreArgs{.n_head = MINFER_TRY(to_u32("heads", qkv.n_head)),
+                         .n_head_kv = MINFER_TRY(to_u32("KV heads", qkv.n_head_kv)),
+                         .head_dim = MINFER_TRY(to_u32("elements of a head", qkv.head_dim))};
 }
 
 }  // namespace
@@ -102,11 +107,12 @@ Result<FusedKernels> FusedKernels::build(const Device& device) {
     return kernels;
 }
 
-Launch plan_rope_store(size_t n_head, size_t n_head_kv, size_t head_dim) {
-    constexpr size_t kThreads = 256;
+Result<Launch> plan_rope_store(size_t n_head, size_t n_head_kv, size_t head_dim) {
+    constexpr uint32_t kThreads = 256;
     const auto rotating = (n_head + n_head_kv) * ((head_dim / 2 + 3) / 4);
     const auto storing = (n_head_kv * head_dim + 3) / 4;
-    return {.groups = {.x = ceil_div(rotating + storing, kThreads)}, .threads = {.x = kThreads}};
+    const auto threads = MINFER_TRY(to_u32("threads", rotating + storing));
+    return Launch{.groups = {.x = ceil_div(threads, kThreads)}, .threads = {.x = kThreads}};
 }
 
 Result<> run(Context& context, const Call& call, const op::FusedQkv& fused) {
@@ -117,15 +123,18 @@ Result<> run(Context& context, const Call& call, const op::FusedQkv& fused) {
     const auto k_bias = MINFER_TRY(context.vector_weight(call, first + 1, qkv.kv_width()));
     const auto v_bias = MINFER_TRY(context.vector_weight(call, first + 2, qkv.kv_width()));
 
+    const auto launch = MINFER_TRY(plan_rope_store(qkv.n_head, qkv.n_head_kv, qkv.head_dim));
+    const auto args = MINFER_TRY(args_of(qkv));
+
     MINFER_TRY(matmul(context, at.matrices, at.x, 1, at.out));
     const auto& kernels = context.kernels.fused;
     return context.dispatch(qkv.style == op::RopeStyle::Interleaved
                                 ? kernels.bias_rope_store_interleaved
                                 : kernels.bias_rope_store,
-                            plan_rope_store(qkv.n_head, qkv.n_head_kv, qkv.head_dim),
+                            launch,
                             {at.out, q_bias, k_bias, v_bias, at.inv_freq, at.positions, at.cells,
                              at.regions.k, at.regions.v},
-                            args_of(qkv));
+                            args);
 }
 
 Result<> run(Context& context, const Call& call, const op::FusedQkvNorm& fused) {
@@ -134,6 +143,8 @@ Result<> run(Context& context, const Call& call, const op::FusedQkvNorm& fused) 
     const auto first = qkv.weights.size();
     const auto q_norm = MINFER_TRY(context.vector_weight(call, first, qkv.head_dim));
     const auto k_norm = MINFER_TRY(context.vector_weight(call, first + 1, qkv.head_dim));
+    const auto launch = MINFER_TRY(plan_rope_store(qkv.n_head, qkv.n_head_kv, qkv.head_dim));
+    const auto args = MINFER_TRY(args_of(qkv));
 
     MINFER_TRY(matmul(context, at.matrices, at.x, 1, at.out));
     const auto q_bytes = qkv.q_width() * sizeof(float), k_bytes = qkv.kv_width() * sizeof(float);
@@ -144,8 +155,7 @@ Result<> run(Context& context, const Call& call, const op::FusedQkvNorm& fused) 
     return context.dispatch(
         qkv.style == op::RopeStyle::Interleaved ? kernels.rope_store_interleaved
                                                 : kernels.rope_store,
-        plan_rope_store(qkv.n_head, qkv.n_head_kv, qkv.head_dim),
-        {at.out, at.inv_freq, at.positions, at.cells, at.regions.k, at.regions.v}, args_of(qkv));
+        launch, {at.out, at.inv_freq, at.positions, at.cells, at.regions.k, at.regions.v}, args);
 }
 
 Result<> run(Context& context, const Call& call, const op::FusedFfn& ffn) {

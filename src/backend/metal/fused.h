@@ -13,6 +13,6 @@ struct FusedKernels {
 };
 
 // A thread for four pairs of a head of q or k, and for four elements of v.
-Launch plan_rope_store(size_t n_head, size_t n_head_kv, size_t head_dim);
+Result<Launch> plan_rope_store(size_t n_head, size_t n_head_kv, size_t head_dim);
 
 }  // namespace minfer::metal

@@ -17,13 +17,6 @@ Result<> check_ids(std::span<const int32_t> ids, size_t n_rows, std::string_view
     return {};
 }
 
-// What kernels count in 32 bits.
-Result<uint32_t> to_u32(std::string_view what, size_t value) {
-    if (value > UINT32_MAX)
-        return fail(Fault::Unsupported, "{} {} exceeds {}", what, value, UINT32_MAX);
-    return static_cast<uint32_t>(value);
-}
-
 }  // namespace
 
 Result<GatherKernels> GatherKernels::build(const Device& device) {
@@ -40,11 +33,11 @@ Result<> GatherKernels::build_for(const Device& device, DType dtype) {
 }
 
 Result<Launch> plan_gather(size_t n_out, size_t pieces) {
-    if (pieces != 0 && n_out > UINT32_MAX / pieces)
+    if (pieces != 0 && n_out > kCountLimit / pieces)
         return fail(Fault::Unsupported, "{} rows of {} threads each exceed {} threads", n_out,
-                    pieces, UINT32_MAX);
-    return Launch{.groups = {.x = ceil_div(n_out * pieces, size_t{kThreads})},
-                  .threads = {.x = kThreads}};
+                    pieces, kCountLimit);
+    const auto threads = MINFER_TRY(to_u32("threads", n_out * pieces));
+    return Launch{.groups = {.x = ceil_div(threads, kThreads)}, .threads = {.x = kThreads}};
 }
 
 Result<> run(Context& context, const Call& call, const op::Embed& embed) {
@@ -70,16 +63,17 @@ Result<> run(Context& context, const Call& call, const op::Embed& embed) {
     MINFER_TRY(check_ids(numbers, embed.vocab, fmt::format("the vocabulary of '{}'", weight.name)));
     const auto launch = MINFER_TRY(plan_gather(n_tokens, embed_pieces(embed.width)));
     const auto args = GetRowsArgs{
-        .width = MINFER_TRY(to_u32("a width of", embed.width)),
-        .row_bytes = MINFER_TRY(to_u32("row bytes", row_bytes(embed.dtype, embed.width))),
-        .n_rows = MINFER_TRY(to_u32("a vocabulary of", embed.vocab)),
-        .n_out = static_cast<uint32_t>(n_tokens),
-        .pieces = static_cast<uint32_t>(embed_pieces(embed.width))};
+        .width = MINFER_TRY(to_u32("elements of a row", embed.width)),
+        .row_bytes = MINFER_TRY(to_u32("bytes of a row", row_bytes(embed.dtype, embed.width))),
+        .n_rows = MINFER_TRY(to_u32("rows of the vocabulary", embed.vocab)),
+        .n_out = MINFER_TRY(to_u32("tokens", n_tokens)),
+        .pieces = MINFER_TRY(to_u32("threads of a row", embed_pieces(embed.width)))};
     return context.dispatch(found->second, launch, {table->slice, ids, out}, args);
 }
 
 Result<> run(Context& context, const Call& call, const op::GatherRows&) {
     const auto width = call.node->shape[0];
+    if (width == 0) return fail(Fault::BadInput, "rows of 0 elements");
     const auto n_out = elements(call.node->shape) / width;
     if (call.in.empty() || call.in[0].bytes % (width * sizeof(float)) != 0)
         return fail(Fault::BadInput, "source 0 has {} bytes, not whole rows of {} elements",
@@ -91,11 +85,12 @@ Result<> run(Context& context, const Call& call, const op::GatherRows&) {
     const auto numbers = MINFER_TRY(context.ints_in(call, 1, n_out));
     MINFER_TRY(check_ids(numbers, n_rows, "source 0"));
     const auto launch = MINFER_TRY(plan_gather(n_out, gather_pieces(width)));
-    const auto args = GetRowsArgs{.width = MINFER_TRY(to_u32("a width of", width)),
-                                  .row_bytes = MINFER_TRY(to_u32("row bytes", width * 4)),
-                                  .n_rows = MINFER_TRY(to_u32("rows", n_rows)),
-                                  .n_out = static_cast<uint32_t>(n_out),
-                                  .pieces = static_cast<uint32_t>(gather_pieces(width))};
+    const auto args =
+        GetRowsArgs{.width = MINFER_TRY(to_u32("elements of a row", width)),
+                    .row_bytes = MINFER_TRY(to_u32("bytes of a row", width * 4)),
+                    .n_rows = MINFER_TRY(to_u32("rows", n_rows)),
+                    .n_out = MINFER_TRY(to_u32("rows", n_out)),
+                    .pieces = MINFER_TRY(to_u32("threads of a row", gather_pieces(width)))};
     return context.dispatch(context.kernels.gather.rows, launch, {x, ids, out}, args);
 }
 

@@ -23,7 +23,8 @@ constexpr size_t embed_pieces(size_t width) { return (width + 15) / 16; }
 // The same for f32 rows that are copied: 4 elements each.
 constexpr size_t gather_pieces(size_t width) { return (width + 3) / 4; }
 
-// `pieces` threads for each of `n_out` rows. Unsupported naming both when there would be 2^32.
+// `pieces` threads for each of `n_out` rows. Unsupported naming both when there would
+// be more than kCountLimit.
 Result<Launch> plan_gather(size_t n_out, size_t pieces);
 
 }  // namespace minfer::metal

@@ -35,21 +35,22 @@ Result<GemmPlan> plan_gemm(DType dtype, size_t in_dim, size_t out_dim, size_t n_
     const auto bytes = row_bytes(dtype, in_dim);
     // Inputs are counted on past the end of a row by less than a tile.
     if (const auto largest = std::max({in_dim + kMulMmDepth, bytes, out_dim, n_tokens});
-        largest > UINT32_MAX)
+        largest > kCountLimit)
         return fail(Fault::Unsupported,
                     "{} rows of {} weights ({} bytes each) times {} tokens: kernels count to {}",
-                    out_dim, in_dim, bytes, n_tokens, UINT32_MAX);
+                    out_dim, in_dim, bytes, n_tokens, kCountLimit);
     const bool narrow = n_tokens <= kNarrow;
     const auto tokens = narrow ? kNarrow : kWide;
+    const auto args = MulMmArgs{.in_dim = MINFER_TRY(to_u32("weights of a row", in_dim)),
+                                .out_dim = MINFER_TRY(to_u32("rows of weights", out_dim)),
+                                .n_tokens = MINFER_TRY(to_u32("tokens", n_tokens)),
+                                .row_bytes = MINFER_TRY(to_u32("bytes of a row", bytes))};
     return GemmPlan{
-        .launch = {.groups = {.x = ceil_div(n_tokens, size_t{tokens}),
-                              .y = ceil_div(out_dim, size_t{kMulMmRows})},
+        .launch = {.groups = {.x = ceil_div(args.n_tokens, tokens),
+                              .y = ceil_div(args.out_dim, uint32_t{kMulMmRows})},
                    .threads = {.x = kMulMmThreads},
                    .shared_bytes = mul_mm_shared_bytes(tokens, tile == GemmTile::Half ? 2 : 4)},
-        .args = {.in_dim = static_cast<uint32_t>(in_dim),
-                 .out_dim = static_cast<uint32_t>(out_dim),
-                 .n_tokens = static_cast<uint32_t>(n_tokens),
-                 .row_bytes = static_cast<uint32_t>(bytes)},
+        .args = args,
         .narrow = narrow};
 }
 

@@ -13,12 +13,13 @@ Result<KvKernels> KvKernels::build(const Device& device) {
     return kernels;
 }
 
-Launch plan_kv_store(size_t width, size_t n_tokens) {
-    constexpr size_t kMaxThreads = 256;
-    const auto fours = (width + 3) / 4;
-    const auto threads = std::min(kMaxThreads, (fours + kSimdWidth - 1) / kSimdWidth * kSimdWidth);
-    return {.groups = {.x = ceil_div(fours, threads), .y = static_cast<uint32_t>(n_tokens)},
-            .threads = {.x = static_cast<uint32_t>(threads)}};
+Result<Launch> plan_kv_store(size_t width, size_t n_tokens) {
+    constexpr uint32_t kMaxThreads = 256;
+    const auto fours = ceil_div(MINFER_TRY(to_u32("elements of a row", width)), 4U);
+    const auto threads = std::min(kMaxThreads, ceil_div(fours, kSimdWidth) * kSimdWidth);
+    return Launch{
+        .groups = {.x = ceil_div(fours, threads), .y = MINFER_TRY(to_u32("tokens", n_tokens))},
+        .threads = {.x = threads}};
 }
 
 Result<KvSlices> kv_regions(const Context& context, const Call& call, const KvUse& use) {
@@ -57,8 +58,8 @@ Result<> run(Context& context, const Call& call, const op::KvStore& store) {
     MINFER_TRY(check_cells(cells, store.n_ctx));
 
     const auto& kernel = context.kernels.kv.store_f32;
-    const auto launch = plan_kv_store(width, n_tokens);
-    const auto args = KvStoreArgs{.width = static_cast<uint32_t>(width)};
+    const auto launch = MINFER_TRY(plan_kv_store(width, n_tokens));
+    const auto args = KvStoreArgs{.width = MINFER_TRY(to_u32("elements of a row", width))};
     const auto cells_slice = context.pool.slice(call.in[2]);
     MINFER_TRY(context.dispatch(kernel, launch, {k, cells_slice, regions.k}, args));
     return context.dispatch(kernel, launch, {v, cells_slice, regions.v}, args);

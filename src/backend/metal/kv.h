@@ -15,7 +15,7 @@ struct KvKernels {
 };
 
 // Four elements of a row to a thread, a row of threadgroups for each token.
-Launch plan_kv_store(size_t width, size_t n_tokens);
+Result<Launch> plan_kv_store(size_t width, size_t n_tokens);
 
 // A layer's regions, once format and sizes are known to fit.
 struct KvSlices {

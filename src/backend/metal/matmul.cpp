@@ -37,25 +37,8 @@ bool is_float(DType dtype) {
     return dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16;
 }
 
-// What no weight is needed for, so that it comes before any is looked up.
-Result<> check_shape(DType dtype, size_t in_dim, size_t out_dim) {
-    if (!runs_as_weight(dtype))
-        return fail(Fault::Unsupported,
-                    "no kernel multiplies weights of type {}; mul_mv_q4_0 would take them for "
-                    "something else",
-                    name(dtype));
-    const auto block = info(dtype).block_values;
-    if (in_dim == 0 || in_dim % block != 0)
-        return fail(Fault::BadInput, "rows of {} weights, {} needs multiples of {}", in_dim,
-                    name(dtype), block);
-    if (std::max({in_dim, row_bytes(dtype, in_dim), out_dim}) > UINT32_MAX)
-        return fail(Fault::Unsupported, "{} weights [{}, {}]: kernels count in 32 bits",
-                    name(dtype), in_dim, out_dim);
-    return {};
-}
-
 Result<> check(const Matrices& matrices, const Slice& x, size_t n_tokens, const Slice& out) {
-    MINFER_TRY(check_shape(matrices.dtype, matrices.in_dim, matrices.out_dim()));
+    MINFER_TRY(check_product(matrices.dtype, matrices.in_dim, matrices.out_dim()));
     MINFER_ASSERT(matrices.count >= 1 && matrices.count <= matrices.weights.size());
     if (matrices.count > 1 && n_tokens != 1)
         return fail(Fault::Unsupported, "{} matrices at once take 1 token, found {}",
@@ -83,7 +66,7 @@ Result<> check(const Matrices& matrices, const Slice& x, size_t n_tokens, const 
 
 Result<> mul_mv(Context& context, const Matrices& matrices, const Slice& x, size_t n_tokens,
                 const Slice& out, MatmulTier tier) {
-    const auto plan = plan_mul_mv(matrices, n_tokens, tier);
+    const auto plan = MINFER_TRY(plan_mul_mv(matrices, n_tokens, tier));
     const auto& kernels = context.kernels.matmul.at(matrices.dtype);
     const auto& w = matrices.weights;
     return context.dispatch(
@@ -92,6 +75,22 @@ Result<> mul_mv(Context& context, const Matrices& matrices, const Slice& x, size
 }
 
 }  // namespace
+
+Result<> check_product(DType dtype, size_t in_dim, size_t out_dim) {
+    if (!runs_as_weight(dtype))
+        return fail(Fault::Unsupported,
+                    "no kernel multiplies weights of type {}; mul_mv_q4_0 would take them for "
+                    "something else",
+                    name(dtype));
+    const auto block = info(dtype).block_values;
+    if (in_dim == 0 || in_dim % block != 0)
+        return fail(Fault::BadInput, "rows of {} weights, {} needs multiples of {}", in_dim,
+                    name(dtype), block);
+    MINFER_TRY(check_u32("weights of a row", in_dim));
+    MINFER_TRY(check_u32("bytes of a row", row_bytes(dtype, in_dim)));
+    MINFER_TRY(check_u32("rows of weights", out_dim));
+    return {};
+}
 
 MatmulTier matmul_tier(DType dtype, size_t out_dim, size_t n_tokens, const MetalOptions& options) {
     if (n_tokens == 1) return MatmulTier::Single;
@@ -113,12 +112,12 @@ Result<MatmulKernels> MatmulKernels::build(const Device& device, DType dtype) {
     return kernels;
 }
 
-MulMvPlan plan_mul_mv(const Matrices& matrices, size_t n_tokens, MatmulTier tier) {
+Result<MulMvPlan> plan_mul_mv(const Matrices& matrices, size_t n_tokens, MatmulTier tier) {
     MINFER_ASSERT(tier != MatmulTier::Gemm);
     const auto* const shape = find_shape(matrices.dtype);
     MINFER_ASSERT(shape != nullptr);
-    const auto in_dim = static_cast<uint32_t>(matrices.in_dim);
-    const auto tokens = static_cast<uint32_t>(n_tokens);
+    const auto in_dim = MINFER_TRY(to_u32("weights of a row", matrices.in_dim));
+    const auto tokens = MINFER_TRY(to_u32("tokens", n_tokens));
 
     // Parts of a row that lanes work on side by side. A short row leaves lanes for other rows, and
     // SIMD groups join where each has two rounds to go.
@@ -139,22 +138,25 @@ MulMvPlan plan_mul_mv(const Matrices& matrices, size_t n_tokens, MatmulTier tier
     std::array<uint32_t, 3> last{};
     for (size_t i = 0; i < last.size(); ++i)
         last[i] = groups += ceil_div(matrices.rows[i], rows_per_group);
-    plan.args = {.rows = {matrices.rows[0], matrices.rows[1], matrices.rows[2]},
-                 .last_group = {last[0], last[1]},
-                 .rows_per_group = rows_per_group,
-                 .in_dim = in_dim,
-                 .n_tokens = tokens,
-                 .out_dim = static_cast<uint32_t>(matrices.out_dim()),
-                 .row_bytes = static_cast<uint32_t>(row_bytes(matrices.dtype, in_dim)),
-                 .lanes = lanes,
-                 .passes = passes};
-    plan.launch = {.groups = {.x = groups * passes}, .threads = {.x = simdgroups * kSimdWidth}};
+    plan.args = {
+        .rows = {matrices.rows[0], matrices.rows[1], matrices.rows[2]},
+        .last_group = {last[0], last[1]},
+        .rows_per_group = rows_per_group,
+        .in_dim = in_dim,
+        .n_tokens = tokens,
+        .out_dim = MINFER_TRY(to_u32("rows of weights", matrices.out_dim())),
+        .row_bytes = MINFER_TRY(to_u32("bytes of a row", row_bytes(matrices.dtype, in_dim))),
+        .lanes = lanes,
+        .passes = passes};
+    const auto all_groups = MINFER_TRY(to_u32("threadgroups", size_t{groups} * passes));
+    plan.launch = {.groups = {.x = all_groups}, .threads = {.x = simdgroups * kSimdWidth}};
     return plan;
 }
 
-Launch plan_add_bias(size_t n_rows, size_t width) {
-    return {.groups = {.x = ceil_div(width, size_t{256}), .y = static_cast<uint32_t>(n_rows)},
-            .threads = {.x = 256}};
+Result<Launch> plan_add_bias(size_t n_rows, size_t width) {
+    const auto across = ceil_div(MINFER_TRY(to_u32("elements of a row", width)), 256U);
+    return Launch{.groups = {.x = across, .y = MINFER_TRY(to_u32("rows", n_rows))},
+                  .threads = {.x = 256}};
 }
 
 Result<> add_bias(Context& context, const Slice& rows, const Slice& bias, size_t n_rows,
@@ -162,8 +164,9 @@ Result<> add_bias(Context& context, const Slice& rows, const Slice& bias, size_t
     if (rows.bytes != n_rows * width * sizeof(float) || bias.bytes != width * sizeof(float))
         return fail(Fault::BadInput, "a bias of {} bytes for {} rows of {} in {} bytes", bias.bytes,
                     n_rows, width, rows.bytes);
-    return context.dispatch(context.kernels.add_bias, plan_add_bias(n_rows, width), {rows, bias},
-                            AddBiasArgs{.width = static_cast<uint32_t>(width)});
+    const auto launch = MINFER_TRY(plan_add_bias(n_rows, width));
+    return context.dispatch(context.kernels.add_bias, launch, {rows, bias},
+                            AddBiasArgs{.width = MINFER_TRY(to_u32("elements of a row", width))});
 }
 
 Result<> matmul(Context& context, const Matrices& matrices, const Slice& x, size_t n_tokens,
@@ -175,7 +178,7 @@ Result<> matmul(Context& context, const Matrices& matrices, const Slice& x, size
 }
 
 Result<> run(Context& context, const Call& call, const op::MatMul& op) {
-    MINFER_TRY(check_shape(op.dtype, op.in_dim, op.out_dim));
+    MINFER_TRY(check_product(op.dtype, op.in_dim, op.out_dim));
     const auto n_tokens = call.node->shape[1];
     const auto x = MINFER_TRY(context.words_in(call, 0, n_tokens * op.in_dim));
     const auto out = MINFER_TRY(context.words_out(call, n_tokens * op.out_dim));
@@ -188,7 +191,7 @@ Result<> run(Context& context, const Call& call, const op::MatMul& op) {
     const auto matrices = Matrices{.dtype = op.dtype,
                                    .in_dim = op.in_dim,
                                    .weights = {placed->slice},
-                                   .rows = {static_cast<uint32_t>(op.out_dim)},
+                                   .rows = {MINFER_TRY(to_u32("rows of weights", op.out_dim))},
                                    .count = 1};
     if (op.bias.empty()) return matmul(context, matrices, x, n_tokens, out);
     const auto bias = MINFER_TRY(context.vector_weight(call, 1, op.out_dim));

@@ -48,8 +48,14 @@ struct MulMvPlan {
     uint32_t columns = 1;  // picks the kernel
 };
 
-// `tier` is Single, MultiColumn or Multi; the matrices are such as matmul() takes. Pure.
-MulMvPlan plan_mul_mv(const Matrices& matrices, size_t n_tokens, MatmulTier tier);
+// `tier` is Single, MultiColumn or Multi; the matrices are such as matmul() takes. Unsupported for
+// more tokens or threadgroups than 32 bits count. Pure.
+Result<MulMvPlan> plan_mul_mv(const Matrices& matrices, size_t n_tokens, MatmulTier tier);
+
+// What of a product can be known without its weights, and is said before any is looked up.
+// Unsupported naming the type and the kernel it would be taken for, or a number that exceeds 32
+// bits; BadInput for rows that are not whole blocks.
+Result<> check_product(DType dtype, size_t in_dim, size_t out_dim);
 
 // out[t][o] = dot(W[o], x[t]); out is f32[n_tokens][sum of rows], x f32[n_tokens][in_dim]. A bias
 // is the caller's own dispatch. Unsupported for a type without kernels and for several matrices
@@ -61,6 +67,6 @@ Result<> matmul(Context&, const Matrices&, const Slice& x, size_t n_tokens, cons
 Result<> add_bias(Context&, const Slice& rows, const Slice& bias, size_t n_rows, size_t width);
 
 // One element a thread, 256 to a threadgroup, which keeps to its row.
-Launch plan_add_bias(size_t n_rows, size_t width);
+Result<Launch> plan_add_bias(size_t n_rows, size_t width);
 
 }  // namespace minfer::metal

@@ -25,8 +25,10 @@ Result<Rows> rows_of(const Context& context, const Call& call, const std::string
     return Rows{.x = x, .weight = gain, .out = out, .width = width, .count = count / width};
 }
 
-NormArgs args(size_t width, size_t rows, float eps) {
-    return {.width = static_cast<uint32_t>(width), .rows = static_cast<uint32_t>(rows), .eps = eps};
+Result<NormArgs> args(size_t width, size_t rows, float eps) {
+    return NormArgs{.width = MINFER_TRY(to_u32("a width", width)),
+                    .rows = MINFER_TRY(to_u32("rows", rows)),
+                    .eps = eps};
 }
 
 }  // namespace
@@ -39,35 +41,39 @@ Result<NormKernels> NormKernels::build(const Device& device) {
     return kernels;
 }
 
-Launch plan_rms_norm_256(size_t rows) {
-    return {.groups = {.x = static_cast<uint32_t>(rows)}, .threads = {.x = 256}};
+Result<Launch> plan_rms_norm_256(size_t rows) {
+    return Launch{.groups = {.x = MINFER_TRY(to_u32("rows", rows))}, .threads = {.x = 256}};
 }
 
-Launch plan_rms_norm_32(size_t rows) {
-    return {.groups = {.x = static_cast<uint32_t>(rows)}, .threads = {.x = kSimdWidth}};
+Result<Launch> plan_rms_norm_32(size_t rows) {
+    return Launch{.groups = {.x = MINFER_TRY(to_u32("rows", rows))}, .threads = {.x = kSimdWidth}};
 }
 
-Launch plan_norm_heads(size_t rows) {
-    return {.groups = {.x = ceil_div(rows, size_t{kHeadsPerGroup})},
-            .threads = {.x = kSimdWidth * kHeadsPerGroup}};
+Result<Launch> plan_norm_heads(size_t rows) {
+    const auto n = MINFER_TRY(to_u32("rows", rows));
+    return Launch{.groups = {.x = ceil_div(n, kHeadsPerGroup)},
+                  .threads = {.x = kSimdWidth * kHeadsPerGroup}};
 }
 
 Result<> norm_heads(Context& context, const Slice& x, const Slice& weight, const Slice& out,
                     size_t head_dim, float eps) {
     const auto& kernels = context.kernels.norm;
     const auto rows = x.bytes / sizeof(float) / head_dim;
-    return context.dispatch(head_dim < kShortRow ? kernels.heads : kernels.threads_32,
-                            plan_norm_heads(rows), {x, weight, out}, args(head_dim, rows, eps));
+    const auto launch = MINFER_TRY(plan_norm_heads(rows));
+    const auto numbers = MINFER_TRY(args(head_dim, rows, eps));
+    return context.dispatch(head_dim < kShortRow ? kernels.heads : kernels.threads_32, launch,
+                            {x, weight, out}, numbers);
 }
 
 Result<> run(Context& context, const Call& call, const op::RmsNorm& norm) {
     const auto rows = MINFER_TRY(rows_of(context, call, norm.weight, call.node->shape[0]));
     const auto& kernels = context.kernels.norm;
     const bool wide = context.options.rms_norm_256;
-    return context.dispatch(wide ? kernels.threads_256 : kernels.threads_32,
-                            wide ? plan_rms_norm_256(rows.count) : plan_rms_norm_32(rows.count),
-                            {rows.x, rows.weight, rows.out},
-                            args(rows.width, rows.count, norm.eps));
+    const auto launch =
+        MINFER_TRY(wide ? plan_rms_norm_256(rows.count) : plan_rms_norm_32(rows.count));
+    const auto numbers = MINFER_TRY(args(rows.width, rows.count, norm.eps));
+    return context.dispatch(wide ? kernels.threads_256 : kernels.threads_32, launch,
+                            {rows.x, rows.weight, rows.out}, numbers);
 }
 
 Result<> run(Context& context, const Call& call, const op::QkNorm& norm) {

@@ -17,9 +17,9 @@ struct NormKernels {
 
 // All three give the same bits.
 constexpr size_t kShortRow = 132;
-Launch plan_rms_norm_256(size_t rows);
-Launch plan_rms_norm_32(size_t rows);
-Launch plan_norm_heads(size_t rows);  // 8 rows a threadgroup
+Result<Launch> plan_rms_norm_256(size_t rows);
+Result<Launch> plan_rms_norm_32(size_t rows);
+Result<Launch> plan_norm_heads(size_t rows);  // 8 rows a threadgroup
 
 // Each run of `head_dim` elements of x; one weight f32[head_dim] for all. `out` may be `x`.
 Result<> norm_heads(Context& context, const Slice& x, const Slice& weight, const Slice& out,

@@ -31,12 +31,13 @@ Result<Slice> InvFreq::of(const op::Rope& rope) {
 
 uint32_t rope_heads_per_thread(size_t n_tokens) { return n_tokens < 16 ? 1 : 4; }
 
-Launch plan_rope(size_t n_tokens, size_t n_head, size_t head_dim) {
-    constexpr size_t kThreads = 256;
+Result<Launch> plan_rope(size_t n_tokens, size_t n_head, size_t head_dim) {
+    constexpr uint32_t kThreads = 256;
     const auto fours = (head_dim / 2 + 3) / 4;
     const auto per_thread = size_t{rope_heads_per_thread(n_tokens)};
-    const auto threads = n_tokens * ((n_head + per_thread - 1) / per_thread) * fours;
-    return {.groups = {.x = ceil_div(threads, kThreads)}, .threads = {.x = kThreads}};
+    const auto threads =
+        MINFER_TRY(to_u32("threads", n_tokens * ceil_div(n_head, per_thread) * fours));
+    return Launch{.groups = {.x = ceil_div(threads, kThreads)}, .threads = {.x = kThreads}};
 }
 
 Result<> rotate(Context& context, const op::Rope& rope, const Slice& x, const Slice& positions,
@@ -44,13 +45,15 @@ Result<> rotate(Context& context, const op::Rope& rope, const Slice& x, const Sl
     const auto& kernels = context.kernels.rope;
     const bool interleaved = rope.style == op::RopeStyle::Interleaved;
     const auto inv_freq = MINFER_TRY(context.inv_freq.of(rope));
-    return context.dispatch(interleaved ? kernels.interleaved : kernels.half_split,
-                            plan_rope(n_tokens, rope.n_head, rope.head_dim),
-                            {x, positions, inv_freq, out},
-                            RopeArgs{.n_tokens = static_cast<uint32_t>(n_tokens),
-                                     .n_head = static_cast<uint32_t>(rope.n_head),
-                                     .head_dim = static_cast<uint32_t>(rope.head_dim),
-                                     .heads_per_thread = rope_heads_per_thread(n_tokens)});
+    const auto launch = MINFER_TRY(plan_rope(n_tokens, rope.n_head, rope.head_dim));
+    // Kernels find a head by a product of 32 bits.
+    MINFER_TRY(check_u32("elements of a token", rope.n_head * rope.head_dim));
+    const auto args = RopeArgs{.n_tokens = MINFER_TRY(to_u32("tokens", n_tokens)),
+                               .n_head = MINFER_TRY(to_u32("heads", rope.n_head)),
+                               .head_dim = MINFER_TRY(to_u32("elements of a head", rope.head_dim)),
+                               .heads_per_thread = rope_heads_per_thread(n_tokens)};
+    return context.dispatch(interleaved ? kernels.interleaved : kernels.half_split, launch,
+                            {x, positions, inv_freq, out}, args);
 }
 
 Result<> run(Context& context, const Call& call, const op::Rope& rope) {

@@ -36,7 +36,7 @@ class InvFreq {
 // Heads that share the sines and cosines of one thread: all threads are needed for few tokens.
 uint32_t rope_heads_per_thread(size_t n_tokens);
 // Threads of four pairs and rope_heads_per_thread() heads.
-Launch plan_rope(size_t n_tokens, size_t n_head, size_t head_dim);
+Result<Launch> plan_rope(size_t n_tokens, size_t n_head, size_t head_dim);
 
 // x and out: [n_tokens][n_head][head_dim], the same or apart; positions: int32[n_tokens].
 Result<> rotate(Context& context, const op::Rope& rope, const Slice& x, const Slice& positions,

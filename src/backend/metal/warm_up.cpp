@@ -17,7 +17,8 @@ Result<WarmUpKernels> WarmUpKernels::build(const Device& device) {
 }
 
 Launch plan_warm_up(size_t pages) {
-    return {.groups = {.x = ceil_div(pages, size_t{kThreads})}, .threads = {.x = kThreads}};
+    return {.groups = {.x = static_cast<uint32_t>(ceil_div(pages, size_t{kThreads}))},
+            .threads = {.x = kThreads}};
 }
 
 Result<> warm_up(Context& context, std::span<const Slice> wrapped) {

@@ -18,9 +18,9 @@ using reference::widened;
 using testing::HasSubstr;
 
 TEST(MetalElementwise, FourElementsGoToAThreadAndTheRestToTheLast) {
-    EXPECT_EQ(metal::plan_elementwise(1), (metal::Launch{{1}, {256}}));
-    EXPECT_EQ(metal::plan_elementwise(1024), (metal::Launch{{1}, {256}}));
-    EXPECT_EQ(metal::plan_elementwise(1025), (metal::Launch{{2}, {256}}));
+    EXPECT_EQ(*metal::plan_elementwise(1), (metal::Launch{{1}, {256}}));
+    EXPECT_EQ(*metal::plan_elementwise(1024), (metal::Launch{{1}, {256}}));
+    EXPECT_EQ(*metal::plan_elementwise(1025), (metal::Launch{{2}, {256}}));
 }
 
 // Sums and products to the bit; the activations as closely as their exponential allows.

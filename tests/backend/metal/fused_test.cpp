@@ -168,9 +168,9 @@ std::vector<Geometry> geometries() {
 std::string text(const Geometry& g) { return fmt::format("{} {}", name(g.dtype), g.head_dim); }
 
 TEST(MetalFused, AThreadTakesFourPairsOrFourValues) {
-    EXPECT_EQ(metal::plan_rope_store(14, 2, 64), (Launch{{1}, {256}}));   // 128 + 32
-    EXPECT_EQ(metal::plan_rope_store(16, 8, 128), (Launch{{3}, {256}}));  // 384 + 256
-    EXPECT_EQ(metal::plan_rope_store(3, 1, 10), (Launch{{1}, {256}}));    // 8 + 3
+    EXPECT_EQ(*metal::plan_rope_store(14, 2, 64), (Launch{{1}, {256}}));   // 128 + 32
+    EXPECT_EQ(*metal::plan_rope_store(16, 8, 128), (Launch{{3}, {256}}));  // 384 + 256
+    EXPECT_EQ(*metal::plan_rope_store(3, 1, 10), (Launch{{1}, {256}}));    // 8 + 3
 }
 
 TEST(MetalFused, AProjectionWithBiasesHasTheBitsOfItsChainInTwoDispatches) {

@@ -77,10 +77,10 @@ TEST(MetalGatherPlan, SixteenWeightsOrFourFloatsGoToAThread) {
 }
 
 TEST(MetalGatherPlan, RefusesMoreThreadsThanAKernelCanCount) {
-    EXPECT_TRUE(metal::plan_gather(65535, 65537));
+    EXPECT_TRUE(metal::plan_gather(65535, 65536));
     const auto refused = metal::plan_gather(65536, 65536);
     ASSERT_FALSE(refused);
-    EXPECT_THAT(refused.error().what, AllOf(HasSubstr("65536 rows"), HasSubstr("4294967295")));
+    EXPECT_THAT(refused.error().what, AllOf(HasSubstr("65536 rows"), HasSubstr("4294966272")));
 }
 
 TEST_F(MetalGather, get_rows_q4_k_isolation) {
@@ -191,6 +191,20 @@ TEST_F(MetalGather, RefusesARowPastTheSource) {
     EXPECT_THAT(error_of(4), AllOf(HasSubstr("'tested' (GatherRows"),
                                    HasSubstr("id 4 at position 0"), HasSubstr("4 rows")));
     EXPECT_THAT(error_of(-2), HasSubstr("id -2"));
+}
+
+TEST_F(MetalGather, RefusesRowsWithoutElements) {
+    auto rig = open();
+    const auto x = rig.floats(random_floats(12, 3));
+    const auto id = rig.ints({{0}});
+    const auto out = rig.buffer(12);
+    const auto error_of = [&](size_t width, BufRef to) {
+        return rig.execute(op::GatherRows{}, {width, 1, 1, 1}, std::vector{x, id}, to);
+    };
+    auto empty = out;
+    empty.bytes = 0;
+    EXPECT_THAT(error_of(3, out), IsEmpty());
+    EXPECT_THAT(error_of(0, empty), HasSubstr("rows of 0 elements"));
 }
 
 TEST_F(MetalGather, RefusesASourceThatIsNotWholeRows) {

@@ -53,10 +53,10 @@ struct Layer {
 };
 
 TEST(MetalKv, AThreadTakesFourElementsAndARowOfThreadgroupsATokensRow) {
-    EXPECT_EQ(metal::plan_kv_store(128, 3), (Launch{{1, 3}, {32}}));
-    EXPECT_EQ(metal::plan_kv_store(129, 1), (Launch{{1, 1}, {64}}));
-    EXPECT_EQ(metal::plan_kv_store(1024, 1), (Launch{{1, 1}, {256}}));
-    EXPECT_EQ(metal::plan_kv_store(1025, 2), (Launch{{2, 2}, {256}}));
+    EXPECT_EQ(*metal::plan_kv_store(128, 3), (Launch{{1, 3}, {32}}));
+    EXPECT_EQ(*metal::plan_kv_store(129, 1), (Launch{{1, 1}, {64}}));
+    EXPECT_EQ(*metal::plan_kv_store(1024, 1), (Launch{{1, 1}, {256}}));
+    EXPECT_EQ(*metal::plan_kv_store(1025, 2), (Launch{{2, 2}, {256}}));
 }
 
 TEST(MetalKv, StoresRowsIntoExactlyTheGivenCells) {

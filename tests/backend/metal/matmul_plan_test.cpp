@@ -45,7 +45,7 @@ TEST(MetalMatmulTier, TheSpecifiedRuleIsBehindItsSwitch) {
 
 TEST(MetalMulMvPlan, SimdGroupsHaveRowsOfTheirOwnOrShareThem) {
     const auto plan = [](DType dtype, size_t in_dim, uint32_t rows) {
-        return metal::plan_mul_mv(shapes(dtype, in_dim, {rows}), 1, MatmulTier::Single);
+        return *metal::plan_mul_mv(shapes(dtype, in_dim, {rows}), 1, MatmulTier::Single);
     };
     EXPECT_EQ(plan(DType::Q4_0, 896, 896).launch, (Launch{{112}, {64}}));
     EXPECT_EQ(plan(DType::Q5_1, 896, 897).launch, (Launch{{113}, {64}}));
@@ -60,7 +60,7 @@ TEST(MetalMulMvPlan, SimdGroupsHaveRowsOfTheirOwnOrShareThem) {
 // Two rounds for each SIMD group that joins; below one round lanes take other rows.
 TEST(MetalMulMvPlan, AShortRowTakesFewerLanes) {
     const auto lanes_and_threads = [](DType dtype, size_t in_dim) {
-        const auto plan = metal::plan_mul_mv(shapes(dtype, in_dim, {64}), 1, MatmulTier::Single);
+        const auto plan = *metal::plan_mul_mv(shapes(dtype, in_dim, {64}), 1, MatmulTier::Single);
         return std::pair(plan.args.lanes, plan.launch.threads.x);
     };
     using P = std::pair<uint32_t, uint32_t>;
@@ -78,7 +78,7 @@ TEST(MetalMulMvPlan, AShortRowTakesFewerLanes) {
 TEST(MetalMulMvPlan, AFewTokensAreSplitEvenlyIntoPassesOfUpToFour) {
     const auto columns_and_groups = [](size_t n_tokens) {
         const auto plan =
-            metal::plan_mul_mv(shapes(DType::Q4_0, 512, {8}), n_tokens, MatmulTier::MultiColumn);
+            *metal::plan_mul_mv(shapes(DType::Q4_0, 512, {8}), n_tokens, MatmulTier::MultiColumn);
         return std::pair(plan.columns, plan.launch.groups.x);
     };
     using P = std::pair<uint32_t, uint32_t>;
@@ -91,15 +91,15 @@ TEST(MetalMulMvPlan, AFewTokensAreSplitEvenlyIntoPassesOfUpToFour) {
 
 TEST(MetalMulMvPlan, AThreadgroupWorksOnOneMatrix) {
     const auto plan =
-        metal::plan_mul_mv(shapes(DType::Q4_0, 512, {9, 8, 1}), 1, MatmulTier::Single);
+        *metal::plan_mul_mv(shapes(DType::Q4_0, 512, {9, 8, 1}), 1, MatmulTier::Single);
     EXPECT_EQ(plan.launch.groups.x, 4u);
     EXPECT_THAT(plan.args.last_group, ElementsAre(2, 3));
     EXPECT_EQ(plan.args.out_dim, 18u);
 }
 
 TEST(MetalMulMvPlan, ABiasTakesOneThreadForEachElement) {
-    EXPECT_EQ(metal::plan_add_bias(1, 256), (Launch{{1, 1}, {256}}));
-    EXPECT_EQ(metal::plan_add_bias(3, 257), (Launch{{2, 3}, {256}}));
+    EXPECT_EQ(*metal::plan_add_bias(1, 256), (Launch{{1, 1}, {256}}));
+    EXPECT_EQ(*metal::plan_add_bias(3, 257), (Launch{{2, 3}, {256}}));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ class MetalMulMvReads : public Products {};
 // What a SIMD group reads twice counts once: a cache has it. Of activations each row group needs
 // the whole width, whether one SIMD group has the row or several share it.
 uint64_t activation_bytes(const metal::Matrices& matrices) {
-    const auto plan = metal::plan_mul_mv(matrices, 1, metal::MatmulTier::Single);
+    const auto plan = *metal::plan_mul_mv(matrices, 1, metal::MatmulTier::Single);
     const auto simdgroups = plan.launch.threads.x / metal::kSimdWidth;
     const bool shared = info(matrices.dtype).block_values == 1 || matrices.dtype == DType::Q8_0;
     const auto rows = plan.args.rows_per_group / (shared ? 1 : simdgroups);

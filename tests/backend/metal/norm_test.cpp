@@ -24,10 +24,10 @@ op::QkNorm qk_norm(size_t n_head, size_t head_dim) {
 }
 
 TEST(MetalNorm, ARowTakesAThreadgroupAndAHeadASimdGroup) {
-    EXPECT_EQ(metal::plan_rms_norm_256(7), (Launch{{7}, {256}}));
-    EXPECT_EQ(metal::plan_rms_norm_32(7), (Launch{{7}, {32}}));
-    EXPECT_EQ(metal::plan_norm_heads(8), (Launch{{1}, {256}}));
-    EXPECT_EQ(metal::plan_norm_heads(9), (Launch{{2}, {256}}));
+    EXPECT_EQ(*metal::plan_rms_norm_256(7), (Launch{{7}, {256}}));
+    EXPECT_EQ(*metal::plan_rms_norm_32(7), (Launch{{7}, {32}}));
+    EXPECT_EQ(*metal::plan_norm_heads(8), (Launch{{1}, {256}}));
+    EXPECT_EQ(*metal::plan_norm_heads(9), (Launch{{2}, {256}}));
 }
 
 // Every width about a multiple of what lanes, SIMD groups and threadgroups take at a time.

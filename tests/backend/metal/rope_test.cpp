@@ -18,11 +18,11 @@ using testing::HasSubstr;
 constexpr auto kStyles = {op::RopeStyle::NonInterleaved, op::RopeStyle::Interleaved};
 
 TEST(MetalRope, FewTokensTakeAThreadForEveryHeadAndManyShareTheirAngles) {
-    EXPECT_EQ(metal::plan_rope(1, 14, 64), (Launch{{1}, {256}}));   // 14 heads of 8 fours
-    EXPECT_EQ(metal::plan_rope(15, 14, 64), (Launch{{7}, {256}}));  // 1680 threads
-    EXPECT_EQ(metal::plan_rope(16, 14, 64), (Launch{{2}, {256}}));  // 512: heads by four
-    EXPECT_EQ(metal::plan_rope(1, 128, 10), (Launch{{1}, {256}}));  // five pairs are two fours
-    EXPECT_EQ(metal::plan_rope(1, 129, 10), (Launch{{2}, {256}}));
+    EXPECT_EQ(*metal::plan_rope(1, 14, 64), (Launch{{1}, {256}}));   // 14 heads of 8 fours
+    EXPECT_EQ(*metal::plan_rope(15, 14, 64), (Launch{{7}, {256}}));  // 1680 threads
+    EXPECT_EQ(*metal::plan_rope(16, 14, 64), (Launch{{2}, {256}}));  // 512: heads by four
+    EXPECT_EQ(*metal::plan_rope(1, 128, 10), (Launch{{1}, {256}}));  // five pairs are two fours
+    EXPECT_EQ(*metal::plan_rope(1, 129, 10), (Launch{{2}, {256}}));
     EXPECT_EQ(metal::rope_heads_per_thread(15), 1u);
     EXPECT_EQ(metal::rope_heads_per_thread(16), 4u);
 }

@@ -40,13 +40,13 @@ TEST(MetalLimits, AttentionNamesTheThreadgroupMemoryItWantsAndWhatThereIs) {
     EXPECT_EQ(attend(9088), "");
 }
 
-// 33 tokens are more than the other kernels take.
-std::string multiply(DType dtype, uint32_t threadgroup_bytes) {
+// More tokens than the other kernels take: 33 in wide tiles, 9 in narrow ones.
+std::string multiply(DType dtype, uint32_t threadgroup_bytes, size_t n_tokens = 33) {
     const auto memory = ThreadgroupMemory(threadgroup_bytes);
     auto rig = metal_rig();
     rig.weight("w", dtype, {256, 8, 1, 1}, random_rows(dtype, 256 * 8, 1));
     const auto op = op::MatMul{.weight = "w", .dtype = dtype, .in_dim = 256, .out_dim = 8};
-    return rig.run(op, {8, 33, 1, 1}, {rig.floats(random_floats(256 * 33, 2))}).error;
+    return rig.run(op, {8, n_tokens, 1, 1}, {rig.floats(random_floats(256 * n_tokens, 2))}).error;
 }
 
 TEST(MetalLimits, AMatrixProductNamesTheThreadgroupMemoryItWantsAndWhatThereIs) {
@@ -54,6 +54,10 @@ TEST(MetalLimits, AMatrixProductNamesTheThreadgroupMemoryItWantsAndWhatThereIs) 
                 testing::HasSubstr("kernel 'mul_mm_q4_k_half_32' wants 6144 bytes of threadgroup "
                                    "memory, the device has 6128"));
     EXPECT_EQ(multiply(DType::Q4_K, 6144), "");
+    EXPECT_THAT(multiply(DType::Q4_K, 5104, 9),
+                testing::HasSubstr("kernel 'mul_mm_q4_k_half_16' wants 5120 bytes of threadgroup "
+                                   "memory, the device has 5104"));
+    EXPECT_EQ(multiply(DType::Q4_K, 5120, 9), "");
     EXPECT_THAT(multiply(DType::BF16, 8192),
                 testing::HasSubstr("kernel 'mul_mm_bf16_float_32' wants 12288 bytes of threadgroup "
                                    "memory, the device has 8192"));

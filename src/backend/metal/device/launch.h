@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/result.h"
+
 namespace minfer::metal {
 
 struct Size3 {
@@ -21,9 +23,25 @@ struct Launch {
 
 constexpr uint32_t kSimdWidth = 32;  // on every Apple GPU
 
+// Kernels count in 32 bits, and on past the end by less than a threadgroup of 256 threads with four
+// elements each.
+constexpr size_t kCountLimit = UINT32_MAX - 1023;
+
+// Unsupported naming `what`, its value and the limit: a number never loses digits on its way to a
+// kernel or a grid.
+inline Result<> check_u32(std::string_view what, size_t value) {
+    if (value <= kCountLimit) return {};
+    return fail(Fault::Unsupported, "{}: {} is more than kernels count to ({})", what, value,
+                kCountLimit);
+}
+inline Result<uint32_t> to_u32(std::string_view what, size_t value) {
+    MINFER_TRY(check_u32(what, value));
+    return static_cast<uint32_t>(value);
+}
+
 template <class T>
-constexpr uint32_t ceil_div(T value, T step) {
-    return static_cast<uint32_t>((value + step - 1) / step);
+constexpr T ceil_div(T value, T step) {
+    return value / step + (value % step != 0);
 }
 
 }  // namespace minfer::metal
