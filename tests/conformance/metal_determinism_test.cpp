@@ -10,12 +10,19 @@
 namespace minfer::test {
 namespace {
 
-// Of every family the largest row: the most threadgroups.
-std::vector<Row> rows() {
+struct Case {
+    std::string what;
+    Trial trial;
+    MetalOptions options = {};
+    std::string kernel = {};  // that has to run; empty: not said
+};
+
+// Of every family the largest row: the most threadgroups. Of products that is one of matrix tiles.
+std::vector<Row> largest_rows() {
     auto largest = std::map<std::string, Row>();
     const auto size = [](const Row& row) { return elements(row.shape); };
     for (const auto& row : op_rows()) {
-        if (row.slow) continue;
+        if (row.slow || (std::holds_alternative<op::MatMul>(row.op) && row.tokens() < 9)) continue;
         const auto [known, added] = largest.try_emplace(family(row.op), row);
         if (!added && size(row) > size(known->second)) known->second = row;
     }
@@ -24,32 +31,62 @@ std::vector<Row> rows() {
     return list;
 }
 
-std::vector<Answer> answers(const std::vector<Trial>& trials) {
+// Products of the matrix-vector kernels: rows long enough that SIMD groups share one where the type
+// has them do so, two rounds of threadgroups, and columns for more than one pass.
+void add_vector_products(std::vector<Case>& cases) {
+    struct Tier {
+        size_t n_tokens;
+        const char* columns;  // the end of its kernel's name
+        MetalOptions options;
+    };
+    const auto tiers = std::vector<Tier>{
+        {1, "", {}}, {5, "_3", {}}, {9, "", {.gemm = false}}, {3, "", {.specified_tiers = true}}};
+    for (const auto dtype : kWeightTypes) {
+        auto type = std::string(name(dtype));
+        for (auto& c : type) c = static_cast<char>(std::tolower(c));
+        const auto op = op::MatMul{.weight = "w", .dtype = dtype, .in_dim = 1280, .out_dim = 37};
+        for (const auto& [n_tokens, columns, options] : tiers)
+            cases.push_back({.what = fmt::format("{}, {} tokens", family(op), n_tokens),
+                             .trial = make_trial({.op = op, .shape = {op.out_dim, n_tokens, 1, 1}}),
+                             .options = options,
+                             .kernel = fmt::format("mul_mv_{}{}", type, columns)});
+    }
+}
+
+std::vector<Case> cases_on_metal() {
+    const auto backend = make_metal_backend();
+    MINFER_ASSERT(backend);
+    auto cases = std::vector<Case>();
+    for (const auto& row : largest_rows())
+        if ((*backend)->supports(row.op, DType::F32))
+            cases.push_back({.what = label(row), .trial = make_trial(row)});
+    EXPECT_GE(cases.size(), 4u);
+    add_vector_products(cases);
+    return cases;
+}
+
+std::vector<Answer> answers(const std::vector<Case>& cases) {
     auto all = std::vector<Answer>();
-    for (const auto& trial : trials) {
-        auto backend = make_metal_backend();
+    for (const auto& c : cases) {
+        auto kernels = std::vector<std::string>();
+        auto options = c.options;
+        options.trace_labels = [&](std::string_view kernel) { kernels.emplace_back(kernel); };
+        auto backend = make_metal_backend(options);
         MINFER_ASSERT(backend);
         auto rig = OpRig(*std::move(backend));
-        all.push_back(answer(rig, trial));
+        all.push_back(answer(rig, c.trial));
+        if (!c.kernel.empty()) {
+            EXPECT_THAT(kernels, testing::Contains(c.kernel)) << c.what;
+        }
     }
     return all;
 }
 
-std::vector<Trial> trials_on_metal() {
-    const auto backend = make_metal_backend();
-    MINFER_ASSERT(backend);
-    auto trials = std::vector<Trial>();
-    for (const auto& row : rows())
-        if ((*backend)->supports(row.op, DType::F32)) trials.push_back(make_trial(row));
-    EXPECT_GE(trials.size(), 4u);
-    return trials;
-}
-
-void expect_same(const std::vector<Trial>& trials, const std::vector<Answer>& got,
+void expect_same(const std::vector<Case>& cases, const std::vector<Answer>& got,
                  const std::vector<Answer>& want) {
     ASSERT_EQ(got.size(), want.size());
     for (size_t i = 0; i < got.size(); ++i) {
-        const auto what = family(trials[i].op);
+        const auto& what = cases[i].what;
         EXPECT_TRUE(std::ranges::equal(got[i].values, want[i].values)) << what;
         EXPECT_TRUE(std::ranges::equal(got[i].k, want[i].k)) << what;
         EXPECT_TRUE(std::ranges::equal(got[i].v, want[i].v)) << what;
@@ -58,31 +95,31 @@ void expect_same(const std::vector<Trial>& trials, const std::vector<Answer>& go
 
 TEST(MetalDeterminism, TenRunsGiveTheSameBits) {
     const SoftwareMetal device;
-    const auto trials = trials_on_metal();
-    const auto first = answers(trials);
-    for (int run = 1; run < 10; ++run) expect_same(trials, answers(trials), first);
+    const auto cases = cases_on_metal();
+    const auto first = answers(cases);
+    for (int run = 1; run < 10; ++run) expect_same(cases, answers(cases), first);
 }
 
 TEST(MetalDeterminism, TheOrderOfThreadgroupsDoesNotShow) {
     SoftwareMetal device;
-    const auto trials = trials_on_metal();
-    const auto ascending = answers(trials);
+    const auto cases = cases_on_metal();
+    const auto ascending = answers(cases);
     for (const uint64_t seed : {1, 2, 3}) {
         device.set_order_seed(seed);
-        expect_same(trials, answers(trials), ascending);
+        expect_same(cases, answers(cases), ascending);
     }
 }
 
 TEST(MetalDeterminism, OneWorkerAndTwoGiveTheSameBits) {
-    auto trials = std::vector<Trial>();
+    auto cases = std::vector<Case>();
     auto one = std::vector<Answer>();
     {
         const SoftwareMetal device(true, 1);
-        trials = trials_on_metal();
-        one = answers(trials);
+        cases = cases_on_metal();
+        one = answers(cases);
     }
     const SoftwareMetal device(true, 2);
-    expect_same(trials, answers(trials), one);
+    expect_same(cases, answers(cases), one);
 }
 
 }  // namespace

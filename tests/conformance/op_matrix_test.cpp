@@ -66,13 +66,13 @@ std::string field_name(const testing::TestParamInfo<Field>& info) {
 }
 
 class OpMatrix : public testing::TestWithParam<Field> {};
-TEST_P(OpMatrix, MatchesDoubleArithmetic) {
+TEST_P(OpMatrix, matrix_cases_match_their_reference) {
     run_family(*GetParam().column, GetParam().family, false);
 }
 INSTANTIATE_TEST_SUITE_P(Columns, OpMatrix, testing::ValuesIn(fields(false)), field_name);
 
 class SlowOpMatrix : public testing::TestWithParam<Field> {};
-TEST_P(SlowOpMatrix, MatchesDoubleArithmeticInRealShapes) {
+TEST_P(SlowOpMatrix, matrix_cases_match_their_reference_in_real_shapes) {
     run_family(*GetParam().column, GetParam().family, true);
 }
 INSTANTIATE_TEST_SUITE_P(Columns, SlowOpMatrix, testing::ValuesIn(fields(true)), field_name);

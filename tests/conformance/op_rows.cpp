@@ -118,14 +118,21 @@ void add_matmuls(Rows& rows) {
         if (896 % info(dtype).block_values == 0) {
             slow(matmul(dtype, 896, 4864, 1));
             slow(matmul(dtype, 896, 128, 9, true));
-            slow(matmul(dtype, 4864, 896, 1));
         }
+        slow(matmul(dtype, 4864, 896, 1));
         slow(matmul(dtype, 1024, 3072, 33));
         slow(matmul(dtype, 2048, 1024, 8));
+        slow(matmul(dtype, 3072, 1024, 2));
+        slow(matmul(dtype, 3584, 512, 5, true));
+        slow(matmul(dtype, 3584, 3584, 1, true));
     }
     slow(matmul(DType::Q4_K, 3584, 18944, 1));
     slow(matmul(DType::Q6_K, 18944, 3584, 2));
+    slow(matmul(DType::Q4_0, 18944, 3584, 1));
     slow(matmul(DType::Q8_0, 3584, 512, 200, true));
+    // Their heads.
+    slow(matmul(DType::Q8_0, 896, 151936, 1));
+    slow(matmul(DType::Q6_K, 1024, 151936, 1));
 }
 
 void add_gathers(Rows& rows) {
