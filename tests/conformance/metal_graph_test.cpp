@@ -117,18 +117,24 @@ TEST(MetalGraph, graph_metal_real_wk_matmul) {
 TEST(MetalGraph, graph_metal_matches_llama_reference) {
     const SoftwareMetal device(false);
     const auto golden = nlohmann::json::parse(read_golden("story_greedy.json"));
+    const auto want = golden["tokens"].get<std::vector<int>>();
+    ASSERT_EQ(want.size(), 9u);
     const auto model = load_model(kStoryModel);
-    auto metal = on_metal(model);
     const auto prompt = encode(model, golden["prompt"].get<std::string>());
-    auto tokens = std::vector<int>();
-    auto logits = metal.evaluate(prompt);
-    while (tokens.size() < golden["tokens"].size()) {
-        const auto token = best(logits);
-        tokens.push_back(static_cast<int>(token));
-        logits = metal.evaluate(std::span(&token, 1));
-    }
-    EXPECT_EQ(tokens, golden["tokens"].get<std::vector<int>>());
-    EXPECT_EQ(tokens.size(), 9u);
+    const auto greedy = [&](Running running, BackendId backend) {
+        auto tokens = std::vector<int>();
+        auto logits = running.evaluate(prompt);
+        while (tokens.size() < want.size() && !logits.empty()) {
+            const auto token = best(logits);
+            tokens.push_back(static_cast<int>(token));
+            logits = running.evaluate(std::span(&token, 1));
+        }
+        EXPECT_EQ(running.nodes_on(backend), running.engine->graph().nodes.size());
+        return tokens;
+    };
+    EXPECT_EQ(greedy(on_metal(model), BackendId::Metal), want);
+    EXPECT_EQ(greedy(on_cpu(model), BackendId::Cpu), want);
+    EXPECT_EQ(greedy(on_cpu(model, CpuActivations::Quantized), BackendId::Cpu), want);
 }
 
 }  // namespace
