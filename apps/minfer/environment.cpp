@@ -45,6 +45,10 @@ constexpr auto kGemm = [](Environment& env) -> bool& { return env.metal.options.
 constexpr auto kGemmF32 = [](Environment& env) -> bool& {
     return env.metal.options.gemm_f32_tiles;
 };
+constexpr auto kMultiColumn = [](Environment& env) -> bool& {
+    return env.metal.options.multi_column;
+};
+constexpr auto kFloatGemm = [](Environment& env) -> bool& { return env.metal.options.float_gemm; };
 constexpr auto kRmsNorm256 = [](Environment& env) -> bool& {
     return env.metal.options.rms_norm_256;
 };
@@ -91,6 +95,10 @@ constexpr Variable kVariables[] = {
     {"MINFER_GEMM", "0: no matrix-matrix kernels on the GPU", set_switch<kGemm>},
     {"MINFER_GEMM_F32", "1: those kernels compute in f32 for every weight type",
      set_switch<kGemmF32>},
+    {"MINFER_NO_FLOAT_GEMM", "1: those kernels for quantised weights only",
+     set_opposite<kFloatGemm>},
+    {"MINFER_NO_MULTI_COLUMN", "1: 2 to 8 tokens at once take no kernels of their own",
+     set_opposite<kMultiColumn>},
     {"MINFER_NO_RMS_256", "1: GPU norms with 32 threads a row instead of 256",
      set_opposite<kRmsNorm256>},
     {"MINFER_METALLIB", "GPU kernels from this file (also MINFER_METALLIB_FILE)",
@@ -174,7 +182,7 @@ std::string environment_help() {
     std::string text = "Environment (a flag wins over it):\n";
     for (const auto& variable : kVariables)
         if (!variable.meaning.empty())
-            text += fmt::format("  {:<22}{}\n", variable.name, variable.meaning);
+            text += fmt::format("  {:<24}{}\n", variable.name, variable.meaning);
     return text;
 }
 

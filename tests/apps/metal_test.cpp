@@ -157,13 +157,17 @@ TEST_F(MetalDevice, AKernelLibraryThatIsNoneIsRefusedByName) {
 }
 
 TEST_F(MetalDevice, SwitchesForComparisonKeepTheAnswer) {
-    const auto run = std::vector<std::string>{"run", model,      "Once upon", "-n",
-                                              "16",  "--greedy", "--device",  "metal"};
+    // Of the prompt one part is for kernels for many tokens, and the rest for those for a few.
+    const auto run =
+        std::vector<std::string>{"run", model, "Once upon, a time", "-n",       "16",
+                                 "-ub", "11",  "--greedy",          "--device", "metal"};
     const auto want = minfer_says(run).out;
     for (const auto& [name, value] :
          std::map<std::string, std::string>{{"MINFER_WEIGHT_COPY", "1"},
                                             {"MINFER_GEMM", "0"},
                                             {"MINFER_GEMM_F32", "1"},
+                                            {"MINFER_NO_FLOAT_GEMM", "1"},
+                                            {"MINFER_NO_MULTI_COLUMN", "1"},
                                             {"MINFER_NO_RMS_256", "1"},
                                             {"MINFER_NO_FUSE_QKV", "1"},
                                             {"MINFER_NO_FUSE_FFN", "1"},
@@ -172,6 +176,23 @@ TEST_F(MetalDevice, SwitchesForComparisonKeepTheAnswer) {
         ASSERT_EQ(outcome.code, 0) << name << ": " << outcome.err;
         EXPECT_EQ(outcome.out, want) << name;
     }
+}
+
+TEST_F(MetalDevice, WhatGoesBeyondTheSpecifiedKernelsCanBeSwitchedOff) {
+    // Prompts of bytes, in one batch: the weights are F32.
+    const auto kernels = [&](std::string prompt, std::string variable) {
+        auto options = with("MINFER_TRACE_LABELS", "1");
+        options.environment[variable] = "1";
+        return minfer_says({"run", model, prompt, "-n", "1", "--device", "metal", "--no-warmup"},
+                           options)
+            .err;
+    };
+    const auto few = HasSubstr("dispatch mul_mv_f32_4"), many = HasSubstr("dispatch mul_mm_f32");
+    const std::string four = "four", nine = "nine byte";
+    EXPECT_THAT(kernels(four, "MINFER_NO_FLOAT_GEMM"), AllOf(few, Not(many)));
+    EXPECT_THAT(kernels(four, "MINFER_NO_MULTI_COLUMN"), AllOf(Not(few), Not(many)));
+    EXPECT_THAT(kernels(nine, "MINFER_NO_MULTI_COLUMN"), AllOf(Not(few), many));
+    EXPECT_THAT(kernels(nine, "MINFER_NO_FLOAT_GEMM"), AllOf(Not(few), Not(many)));
 }
 
 }  // namespace

@@ -23,10 +23,12 @@ Column metal_column(std::string name, MetalOptions options) {
             .half_tiles =
                 [options](const op::MatMul& matmul, size_t n_tokens) {
                     const bool of_halves =
-                        matmul.dtype != DType::F32 && matmul.dtype != DType::BF16;
-                    const bool specified = options.specified_tiers && matmul.dtype != DType::F16 &&
-                                           n_tokens >= 2 && matmul.out_dim >= 2048;
-                    const bool tiled = specified || n_tokens >= 9;
+                        matmul.dtype == DType::F16
+                            ? options.float_gemm
+                            : matmul.dtype != DType::F32 && matmul.dtype != DType::BF16;
+                    const bool few_tiled =
+                        !options.multi_column && n_tokens >= 2 && matmul.out_dim >= 2048;
+                    const bool tiled = few_tiled || n_tokens >= 9;
                     return options.gemm && !options.gemm_f32_tiles && of_halves && tiled;
                 },
             .changes = has_kernel};
@@ -41,6 +43,9 @@ bool is_matmul(const Row& row) { return std::holds_alternative<op::MatMul>(row.o
 bool is_tiled(const Row& row) { return is_matmul(row) && row.tokens() >= 9; }
 bool has_few_rows(const Row& row) {
     return is_matmul(row) && row.tokens() >= 2 && row.tokens() <= 8;
+}
+bool of_floats(const Row& row) {
+    return is_matmul(row) && info(std::get<op::MatMul>(row.op).dtype).block_values == 1;
 }
 bool is_norm(const Row& row) {
     return std::holds_alternative<op::RmsNorm>(row.op) ||
@@ -58,7 +63,11 @@ std::vector<Column> metal_columns() {
         metal_column("metal", {}),
         std::move(copied),
         varied(metal_column("metal_f32_tiles", {.gemm_f32_tiles = true}), is_tiled),
-        varied(metal_column("metal_specified_tiers", {.specified_tiers = true}), has_few_rows),
+        varied(metal_column("metal_no_multi_column", {.multi_column = false}), has_few_rows),
+        varied(metal_column("metal_no_float_gemm", {.float_gemm = false}),
+               [](const Row& row) { return of_floats(row) && is_tiled(row); }),
+        varied(metal_column("metal_specified_tiers", {.multi_column = false, .float_gemm = false}),
+               [](const Row& row) { return of_floats(row) && has_few_rows(row); }),
         varied(metal_column("metal_no_gemm", {.gemm = false}), is_tiled),
         varied(metal_column("metal_narrow_norm", {.rms_norm_256 = false}), is_norm),
     };

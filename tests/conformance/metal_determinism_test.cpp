@@ -40,7 +40,7 @@ void add_vector_products(std::vector<Case>& cases) {
         MetalOptions options;
     };
     const auto tiers = std::vector<Tier>{
-        {1, "", {}}, {5, "_3", {}}, {9, "", {.gemm = false}}, {3, "", {.specified_tiers = true}}};
+        {1, "", {}}, {5, "_3", {}}, {9, "", {.gemm = false}}, {3, "", {.multi_column = false}}};
     for (const auto dtype : kWeightTypes) {
         auto type = std::string(name(dtype));
         for (auto& c : type) c = static_cast<char>(std::tolower(c));

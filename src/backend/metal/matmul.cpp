@@ -94,12 +94,10 @@ Result<> check_product(DType dtype, size_t in_dim, size_t out_dim) {
 
 MatmulTier matmul_tier(DType dtype, size_t out_dim, size_t n_tokens, const MetalOptions& options) {
     if (n_tokens == 1) return MatmulTier::Single;
-    if (options.specified_tiers) {
-        const bool large = !is_float(dtype) && (out_dim >= 2048 || n_tokens >= 9);
-        return large && options.gemm ? MatmulTier::Gemm : MatmulTier::Multi;
-    }
-    if (n_tokens <= 8) return MatmulTier::MultiColumn;
-    return options.gemm ? MatmulTier::Gemm : MatmulTier::Multi;
+    if (n_tokens <= 8 && options.multi_column) return MatmulTier::MultiColumn;
+    const bool has_gemm = options.gemm && (options.float_gemm || !is_float(dtype));
+    const bool large = out_dim >= 2048 || n_tokens >= 9;
+    return has_gemm && large ? MatmulTier::Gemm : MatmulTier::Multi;
 }
 
 Result<MatmulKernels> MatmulKernels::build(const Device& device, DType dtype) {

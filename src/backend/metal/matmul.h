@@ -31,9 +31,9 @@ struct Matrices {
 enum class MatmulTier : uint8_t { Single, MultiColumn, Multi, Gemm };
 
 // One token: Single. 2 to 8: MultiColumn, which reads the weights once for up to four of them and
-// gives each the bits that Single gives. More: Gemm, or Multi when `options.gemm` is off. With
-// `options.specified_tiers`, 2 to 8 tokens go to Gemm where quantised weights have 2048 rows, else
-// to Multi, and F16, BF16 and F32 never go to Gemm. Pure.
+// gives each the bits that Single gives. More: Gemm. Without `options.multi_column`, 2 to 8 tokens
+// go to Gemm where the weights have 2048 rows, else to Multi. Multi also takes what Gemm may not
+// have: everything without `options.gemm`, F16, BF16 and F32 without `options.float_gemm`. Pure.
 MatmulTier matmul_tier(DType dtype, size_t out_dim, size_t n_tokens, const MetalOptions& options);
 
 struct MatmulKernels {

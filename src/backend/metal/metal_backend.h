@@ -22,10 +22,11 @@ struct MetalOptions {
     std::optional<size_t> memory_budget_bytes;  // none: three quarters of the device's working set
     bool copy_weights = false;                  // copy every weight instead of wrapping the file
     // Paths that give the same result in another way, for comparison.
-    bool gemm = true;              // false: no matrix-matrix kernels
-    bool gemm_f32_tiles = false;   // f32 tiles for every weight type, not only BF16 and F32
-    bool specified_tiers = false;  // 2 to 8 rows by the thresholds of the original tier rule
-    bool rms_norm_256 = true;      // false: 32 threads a row
+    bool gemm = true;             // false: no matrix-matrix kernels
+    bool gemm_f32_tiles = false;  // f32 tiles for every weight type, not only BF16 and F32
+    bool multi_column = true;     // false: 2 to 8 rows by the thresholds of the original tier rule
+    bool float_gemm = true;       // false: matrix-matrix kernels for quantised weights alone
+    bool rms_norm_256 = true;     // false: 32 threads a row
     // Every dispatch label as it is encoded, when set.
     std::function<void(std::string_view)> trace_labels;
 };

@@ -27,19 +27,50 @@ TEST(MetalMatmulTier, OneTokenAFewAndManyGoToKernelsOfTheirOwn) {
         }
 }
 
-TEST(MetalMatmulTier, TheSpecifiedRuleIsBehindItsSwitch) {
-    const auto tier = [](DType dtype, size_t rows, size_t n_tokens, bool gemm = true) {
-        return metal::matmul_tier(dtype, rows, n_tokens, {.gemm = gemm, .specified_tiers = true});
+// The rule that the two extensions replace, as a table: with both off nothing else is left.
+TEST(MetalMatmulTier, BothSwitchesRestoreTheSpecifiedRule) {
+    struct Case {
+        size_t rows, n_tokens;
+        MatmulTier quantised;
     };
+    constexpr auto kSingle = MatmulTier::Single, kMulti = MatmulTier::Multi,
+                   kGemm = MatmulTier::Gemm;
+    for (const auto& c : {Case{2048, 1, kSingle}, Case{2047, 2, kMulti}, Case{2047, 8, kMulti},
+                          Case{2047, 9, kGemm}, Case{1, 9, kGemm}, Case{2048, 2, kGemm},
+                          Case{2048, 8, kGemm}, Case{2048, 9, kGemm}})
+        for (const auto dtype : kProductTypes) {
+            const auto tier = [&](bool gemm) {
+                return metal::matmul_tier(
+                    dtype, c.rows, c.n_tokens,
+                    {.gemm = gemm, .multi_column = false, .float_gemm = false});
+            };
+            const auto without = c.n_tokens == 1 ? kSingle : kMulti;
+            const bool quantised = info(dtype).block_values > 1;
+            EXPECT_EQ(tier(true), quantised ? c.quantised : without)
+                << name(dtype) << " " << c.rows << " of " << c.n_tokens;
+            EXPECT_EQ(tier(false), without);
+        }
+}
+
+TEST(MetalMatmulTier, EachSwitchTakesItsOwnExtensionAway) {
     for (const auto dtype : kProductTypes) {
-        EXPECT_EQ(tier(dtype, 2048, 1), MatmulTier::Single);
-        EXPECT_EQ(tier(dtype, 2047, 8), MatmulTier::Multi);
-        EXPECT_EQ(tier(dtype, 2048, 2, false), MatmulTier::Multi);
-        EXPECT_EQ(tier(dtype, 1, 9, false), MatmulTier::Multi);
         const bool quantised = info(dtype).block_values > 1;
-        const auto large = quantised ? MatmulTier::Gemm : MatmulTier::Multi;
-        EXPECT_EQ(tier(dtype, 2048, 2), large);
-        EXPECT_EQ(tier(dtype, 1, 9), large);
+        const auto tier = [&](size_t rows, size_t n_tokens, const MetalOptions& options) {
+            return metal::matmul_tier(dtype, rows, n_tokens, options);
+        };
+        for (const size_t rows : {2047, 2048}) {
+            EXPECT_EQ(tier(rows, 1, {.multi_column = false}), MatmulTier::Single);
+            for (const size_t n_tokens : {2, 8})
+                EXPECT_EQ(tier(rows, n_tokens, {.multi_column = false}),
+                          rows == 2048 ? MatmulTier::Gemm : MatmulTier::Multi);
+            EXPECT_EQ(tier(rows, 9, {.multi_column = false}), MatmulTier::Gemm);
+
+            EXPECT_EQ(tier(rows, 1, {.float_gemm = false}), MatmulTier::Single);
+            for (const size_t n_tokens : {2, 8})
+                EXPECT_EQ(tier(rows, n_tokens, {.float_gemm = false}), MatmulTier::MultiColumn);
+            EXPECT_EQ(tier(rows, 9, {.float_gemm = false}),
+                      quantised ? MatmulTier::Gemm : MatmulTier::Multi);
+        }
     }
 }
 

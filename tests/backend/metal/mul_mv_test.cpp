@@ -24,8 +24,8 @@ std::vector<size_t> widths(DType dtype) {
 }
 
 TEST_F(MetalMulMv, EveryTokenOfAFewHasTheBitsItHasAlone) {
-    for (const bool specified : {false, true}) {
-        open({.gemm = false, .specified_tiers = specified});
+    for (const bool multi_column : {false, true}) {
+        open({.gemm = false, .multi_column = multi_column});
         for (const auto dtype : kProductTypes)
             for (const size_t width : widths(dtype))
                 for (const uint32_t rows : {1, 7, 20}) {
