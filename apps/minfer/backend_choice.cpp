@@ -45,6 +45,12 @@ Result<BackendChoice> choose(const BackendRegistry& registry, const DeviceOption
     return registry.choose({});
 }
 
+std::string_view without_blanks(std::string_view text) {
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    while (text.ends_with(' ')) text.remove_suffix(1);
+    return text;
+}
+
 // "none, cpu (known, but not built: metal)"
 std::string device_names() {
     const auto registry = make_registry({}, {});
@@ -85,15 +91,16 @@ Result<std::string> parse_devices(std::string_view text) {
     std::string names;
     for (bool more = true; more;) {
         const auto comma = text.find(',');
-        auto name = std::string(text.substr(0, comma));
+        const auto typed = without_blanks(text.substr(0, comma));
         more = comma != std::string_view::npos;
         text.remove_prefix(more ? comma + 1 : text.size());
+        auto name = std::string(typed);
         std::ranges::transform(name, name.begin(),
                                [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
         if (name == "none") name = "cpu";
         if (std::ranges::find(known_backends(), name, &KnownBackend::name) ==
             known_backends().end())
-            return fail(Fault::BadInput, "'{}' is not one of {}", name, device_names());
+            return fail(Fault::BadInput, "'{}' is not one of {}", typed, device_names());
         names += (names.empty() ? "" : ",") + name;
     }
     return names;

@@ -245,7 +245,7 @@ int bench_command(Console& console, Args args) {
     console.hold_notes();
     note_unknown_variables(*env, console);
     const auto result = bench(options, *env, console);
-    return result ? kExitOk : console.failed(result.error());
+    return result ? kExitOk : console.failed(with_advice(result.error(), options.model));
 }
 
 }  // namespace minfer

@@ -77,8 +77,8 @@ void Console::release_notes() {
 
 int Console::failed(const Error& error) {
     if (reader_gone_ && error.fault == Fault::Io) return kExitReaderGone;
-    line(fmt::format("error: {}", error.what));
     release_notes();
+    line(fmt::format("error: {}", error.what));
     return error.fault == Fault::Cancelled ? kExitInterrupted : kExitFailed;
 }
 

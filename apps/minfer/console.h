@@ -38,12 +38,12 @@ class Console {
         else
             line(told);
     }
-    // Keeps notes back until release_notes(): the checks of an input come first, and an error is
-    // then the first line said. Notes still held follow it, as they may explain it.
+    // Keeps notes back until release_notes(): the checks of an input come first. Notes still held
+    // when one fails are said before the error, which may be explained by them and is what counts.
     void hold_notes() { holding_ = true; }
     void release_notes();
-    // "error: ..." and the exit code for a failure. Silent when it is that stdout's reader has
-    // gone: `| head` has seen enough, and nothing went wrong.
+    // "error: ...", the last line said, and the exit code for a failure. Silent when it is that
+    // stdout's reader has gone: `| head` has seen enough, and nothing went wrong.
     int failed(const Error& error);
 
     // Replaces the line being shown on a terminal; nothing when stderr is not one.

@@ -34,7 +34,6 @@ Result<> set_opposite(std::string_view text, Environment& env) {
     return {};
 }
 
-constexpr auto kDisableMetal = [](Environment& env) -> bool& { return env.metal.disabled; };
 constexpr auto kFuseQkv = [](Environment& env) -> bool& { return env.fuse_qkv; };
 constexpr auto kFuseFfn = [](Environment& env) -> bool& { return env.fuse_ffn; };
 constexpr auto kTraceLabels = [](Environment& env) -> bool& { return env.trace_labels; };
@@ -52,6 +51,13 @@ constexpr auto kFloatGemm = [](Environment& env) -> bool& { return env.metal.opt
 constexpr auto kRmsNorm256 = [](Environment& env) -> bool& {
     return env.metal.options.rms_norm_256;
 };
+
+// Of two names for it either one is enough, whatever the other says.
+Result<> disable_metal(std::string_view variable, std::string_view text, Environment& env) {
+    const auto disabled = MINFER_TRY(parse_switch(text));
+    if (disabled && env.metal.disabled_by.empty()) env.metal.disabled_by = variable;
+    return {};
+}
 
 Result<> set_metal_library(std::string_view text, Environment& env) {
     env.metal.options.library = text;
@@ -85,8 +91,13 @@ constexpr Variable kVariables[] = {
          return {};
      }},
     {"MINFER_DISABLE_METAL", "1: never use the GPU (also MINFER_DISABLE_MPS)",
-     set_switch<kDisableMetal>},
-    {"MINFER_DISABLE_MPS", "", set_switch<kDisableMetal>},
+     [](std::string_view text, Environment& env) {
+         return disable_metal("MINFER_DISABLE_METAL", text, env);
+     }},
+    {"MINFER_DISABLE_MPS", "",
+     [](std::string_view text, Environment& env) {
+         return disable_metal("MINFER_DISABLE_MPS", text, env);
+     }},
     {"MINFER_NO_FUSE_QKV", "1: separate GPU nodes for the projections of a generated token",
      set_opposite<kFuseQkv>},
     {"MINFER_NO_FUSE_FFN", "1: separate GPU nodes for its feed-forward", set_opposite<kFuseFfn>},

@@ -1,5 +1,6 @@
 #include "metal_device.h"
 
+#include "backend/metal/timeout.h"
 #include "metal_provider.h"
 
 namespace minfer {
@@ -11,8 +12,8 @@ std::optional<BackendEntry> metal_entry(const MetalSettings& settings) {
     return BackendEntry{
         .id = BackendId::Metal,
         .software = kSoftwareMetal,
-        .unavailable = [disabled = settings.disabled]() -> std::optional<std::string> {
-            if (disabled) return "disabled by MINFER_DISABLE_METAL";
+        .unavailable = [by = settings.disabled_by]() -> std::optional<std::string> {
+            if (!by.empty()) return "disabled by " + by;
             return metal_unavailable();
         },
         .make = [settled]() -> Result<std::unique_ptr<Backend>> { return make_metal(settled); }};
@@ -24,5 +25,7 @@ std::string metal_device_text(const Backend& backend, const MetalSettings& setti
                        metal.has_unified_memory() ? "unified" : "separate",
                        kSoftwareMetal ? ", software, checks " + settings.software_checks : "");
 }
+
+bool is_metal_timeout(const Error& error) { return metal::is_timeout(error); }
 
 }  // namespace minfer

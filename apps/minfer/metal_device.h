@@ -11,7 +11,7 @@
 namespace minfer {
 
 struct MetalSettings {
-    bool disabled = false;                // MINFER_DISABLE_METAL
+    std::string disabled_by;              // the variable that forbids the GPU; empty: none
     std::optional<double> timeout;        // seconds to wait for one command buffer
     std::string software_checks = "off";  // of a software device: off, bounds or all
     MetalOptions options;                 // submit_bound_seconds follows from timeout
@@ -23,6 +23,9 @@ std::optional<BackendEntry> metal_entry(const MetalSettings& settings);
 // "metal (Apple M4, unified memory)", "metal (softmetal, unified memory, software, checks off)".
 // `backend` was made by the entry.
 std::string metal_device_text(const Backend& backend, const MetalSettings& settings);
+
+// Whether a wait for the device was too short.
+bool is_metal_timeout(const Error& error);
 
 // Seconds to wait without another word: a software device takes longer than a GPU for what is not
 // a hang.

@@ -8,4 +8,6 @@ std::string metal_device_text(const Backend& backend, const MetalSettings&) {
     return std::string(backend.name());
 }
 
+bool is_metal_timeout(const Error&) { return false; }
+
 }  // namespace minfer

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "interrupt.h"
+#include "runtime/sampler.h"
 #include "tensor/dequantize.h"
 #include "units.h"
 
@@ -115,7 +116,8 @@ void add_device_flags(Flags& flags, ModelOptions& options) {
     flags.group("Device");
     flags.value("-ngl,--gpu-layers,--n-gpu-layers", "N|auto|all", "Blocks to offload to a GPU",
                 set_parsed(options.device.gpu_layers, parse_gpu_layers));
-    flags.value("--device,--backend", "NAME", "cpu, metal or none; default: a GPU if there is one",
+    flags.value("--device,--backend", "NAME",
+                "cpu, metal or none; default: a GPU, but not one in software, else cpu",
                 set_parsed(options.device.device, parse_devices));
     flags.value("--device-timeout", "SECONDS",
                 "Longest wait for one piece of GPU work (10; 600 for a GPU in software)",
@@ -271,6 +273,14 @@ Result<> warm_up(Engine& engine) {
     MINFER_TRY(engine.evaluate(std::span(&token, 1)));
     engine.truncate(0);
     return {};
+}
+
+Error with_advice(Error error, const ModelOptions& options) {
+    // Damaged weights are the likeliest cause of results that are no numbers.
+    if (is_not_finite(error) && !options.check_tensors)
+        error.what += " (--check-tensors tells whether the weights are damaged)";
+    if (is_metal_timeout(error)) error.what += " (--device-timeout SECONDS sets how long to wait)";
+    return error;
 }
 
 void note_unknown_variables(const Environment& env, Console& console) {

@@ -72,6 +72,9 @@ Result<> start(Loaded& loaded, const ModelOptions& options, Console& console);
 // One empty step, so that what is measured and felt afterwards is the speed of a running engine.
 Result<> warm_up(Engine& engine);
 
+// The error, with the flag that helps against it when there is one.
+Error with_advice(Error error, const ModelOptions& options);
+
 // Notes what was set in the environment and means nothing here.
 void note_unknown_variables(const Environment& env, Console& console);
 

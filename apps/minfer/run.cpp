@@ -154,13 +154,7 @@ Result<int> run(RunOptions& options, const Environment& env, Console& console) {
                             .ignore_eos = options.ignore_eos,
                             .show_control = options.special},
                            hooks);
-    if (!result) {
-        auto error = std::move(result).error();
-        // Damaged weights are the likeliest cause of results that are no numbers.
-        if (error.fault == Fault::Device && !options.model.check_tensors)
-            error.what += " (--check-tensors tells whether the weights are damaged)";
-        return std::unexpected(std::move(error));
-    }
+    if (!result) return std::unexpected(std::move(result).error());
     if (!written) return std::unexpected(std::move(written).error());
     if (options.timings) note_timings(console, *result, engine);
     if (options.model.verbose) note_details(console, sampling, engine);
@@ -201,7 +195,7 @@ int run_command(Console& console, Args args) {
     console.hold_notes();
     note_unknown_variables(*env, console);
     const auto code = run(options, *env, console);
-    return code ? *code : console.failed(code.error());
+    return code ? *code : console.failed(with_advice(code.error(), options.model));
 }
 
 }  // namespace minfer

@@ -69,9 +69,13 @@ const BackendEntry* BackendRegistry::find(BackendId id) const {
 
 Result<BackendChoice> BackendRegistry::choose(std::span<const std::string> named) const {
     const auto names = MINFER_TRY(parse_names(named));
+    auto built = std::vector<std::string_view>();
+    for (const auto& known : kKnown)
+        if (has(known.id)) built.push_back(known.name);
     for (const auto* known : names)
-        if (find(known->id) == nullptr)
-            return fail(Fault::Unsupported, "backend '{}' is not part of this build", known->name);
+        if (!has(known->id))
+            return fail(Fault::Unsupported, "backend '{}' is not part of this build, which has: {}",
+                        known->name, fmt::join(built, ", "));
 
     auto order = std::vector<KnownBackend>(std::begin(kKnown), std::end(kKnown));
     std::ranges::sort(order, {}, [](const KnownBackend& known) {

@@ -29,6 +29,9 @@ struct SamplerOptions {
 // BadInput naming option, value and range.
 Result<> check(const SamplerOptions& options);
 
+// Whether this is Sampler::sample()'s error for a logit that is not finite.
+bool is_not_finite(const Error& error);
+
 class Sampler {
   public:
     // The options passed check().

@@ -3,6 +3,7 @@
 namespace minfer {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
@@ -72,6 +73,7 @@ TEST(CommandLine, MistakesAreUsageErrorsNamingTheFlag) {
     refuses({"run", "m.gguf", "x", "--no-template", "-sys", "s"}, "--no-template");
     refuses({"run", "m.gguf", "x", "--device", "tpu"}, "'tpu' is not one of none, cpu");
     refuses({"run", "m.gguf", "x", "--device", ""}, "'' is not one of none, cpu");
+    refuses({"run", "m.gguf", "x", "--device", "cpu, TPU"}, "'TPU' is not one of none, cpu");
     refuses({"run", "m.gguf", "x", "--device", "gpu"}, "(known, but not built: ");
     refuses({"run", "m.gguf", "x", "--device-timeout", "0"}, "--device-timeout: '0'");
     refuses({"run", "m.gguf", "x", "--device-timeout", "soon"}, "--device-timeout: 'soon'");
@@ -118,6 +120,16 @@ TEST(CommandLine, WhatIsNotBuiltYetSaysSo) {
     refuses({"run", "m.gguf", "x", "--load-mode", "none"}, "'none' is not supported yet");
 }
 
+TEST(CommandLine, ADeviceMayHaveBlanksAroundItAndTheMissingOneLeadsToThoseThereAre) {
+    const auto fails = [](std::string device) {
+        return error_line(minfer_says({"run", "missing.gguf", "x", "--device", device}));
+    };
+    EXPECT_EQ(fails(" cpu , none"), "error: missing.gguf: no such file");
+    EXPECT_THAT(fails("cuda"),
+                StartsWith("error: --device: backend 'cuda' is not part of this build, which has: "
+                           "cpu"));
+}
+
 TEST(CommandLine, AValueIsNeverTakenForAFlag) {
     // The prompt is "--grammar": the line is fine and only the file is missing.
     const auto outcome = minfer_says({"run", "missing.gguf", "-p", "--grammar"});
@@ -148,12 +160,12 @@ TEST(CommandLine, BadVariablesAreUsageErrorsNamingValueAndChoices) {
     EXPECT_EQ(minfer_says({"--help"}, with("MINFER_THREADS", "many")).code, 0);
 }
 
-TEST(CommandLine, UnusedVariablesAreNotedAfterAnError) {
+TEST(CommandLine, UnusedVariablesAreNotedBeforeAnError) {
     for (const std::string name : {"run", "bench"}) {
         const auto outcome =
             minfer_says({name, "missing.gguf"}, {.environment = {{"MINFER_THREAD", "2"}}});
         EXPECT_EQ(error_line(outcome), "error: missing.gguf: no such file");
-        EXPECT_THAT(outcome.err, StartsWith("error: "));
+        EXPECT_THAT(outcome.err, EndsWith("\n" + error_line(outcome) + "\n"));
         EXPECT_THAT(outcome.err, HasSubstr("MINFER_THREAD is not used by this build"));
     }
 }

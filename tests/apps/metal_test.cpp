@@ -114,8 +114,13 @@ TEST_F(MetalDevice, DisablingItIsAnErrorWhenItIsNamedAndAReasonWhenItIsNot) {
             minfer_says({"run", "missing.gguf", "x", "--device", "metal"}, with(name, "1"));
         EXPECT_EQ(named.code, 1);
         EXPECT_EQ(error_line(named),
-                  "error: --device: backend 'metal' does not work here: disabled by "
-                  "MINFER_DISABLE_METAL");
+                  "error: --device: backend 'metal' does not work here: disabled by " + name);
+        // The other name for it does not take it back.
+        auto both = with("MINFER_DISABLE_METAL", "0");
+        both.environment["MINFER_DISABLE_MPS"] = "0";
+        both.environment[name] = "1";
+        EXPECT_EQ(error_line(minfer_says({"run", model, "x", "--device", "metal"}, both)),
+                  error_line(named));
         EXPECT_EQ(minfer_says({"run", model, "x", "-n", "1"}, with(name, "1")).code, 0);
         const auto enabled =
             minfer_says({"run", model, "x", "-n", "1", "--device", "metal"}, with(name, "0"));
@@ -154,6 +159,15 @@ TEST_F(MetalDevice, AKernelLibraryThatIsNoneIsRefusedByName) {
         EXPECT_EQ(outcome.code, 1);
         EXPECT_THAT(error_line(outcome), HasSubstr(path));
     }
+}
+
+TEST_F(MetalDevice, AWaitThatIsTooShortNamesTheFlagAndNoOther) {
+    const auto outcome = minfer_says({"run", MINFER_STORY_MODEL, "Once", "-n", "1", "--device",
+                                      "metal", "--device-timeout", "0.001"});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(error_line(outcome),
+                AllOf(HasSubstr("did not end within 0.001 s"), HasSubstr("(--device-timeout "),
+                      Not(HasSubstr("--check-tensors")), Not(HasSubstr("Completed"))));
 }
 
 TEST_F(MetalDevice, SwitchesForComparisonKeepTheAnswer) {

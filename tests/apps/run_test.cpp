@@ -111,13 +111,13 @@ TEST_F(RunCommand, StartsAnEmptyPromptFromTheTokenThatBeginsAText) {
     EXPECT_THAT(outcome.err, HasSubstr("prompt 1 token,"));
 }
 
-TEST_F(RunCommand, SaysTheErrorOfARefusedInputFirst) {
+TEST_F(RunCommand, SaysTheErrorOfARefusedInputLast) {
     const auto refuses = [&](std::vector<std::string> args, const std::string& message) {
         args.insert(args.begin(), {"run", model});
         // The note on the variable is held back too.
         const auto outcome = minfer_says(args, {.environment = {{"MINFER_THREAD", "2"}}});
         EXPECT_EQ(outcome.code, 1);
-        EXPECT_THAT(outcome.err, testing::StartsWith("error: "));
+        EXPECT_THAT(outcome.err, testing::EndsWith(error_line(outcome) + "\n"));
         EXPECT_THAT(error_line(outcome), HasSubstr(message));
         EXPECT_THAT(outcome.err, Not(HasSubstr("device cpu")));
         EXPECT_THAT(outcome.err, Not(HasSubstr("continued as it is")));

@@ -93,7 +93,7 @@ TEST(BackendRegistry, AKnownNameThatIsNotCompiledInIsRefused) {
     const auto choice = registry.choose(Names{"cuda"});
     ASSERT_FALSE(choice);
     EXPECT_EQ(choice.error().fault, Fault::Unsupported);
-    EXPECT_EQ(choice.error().what, "backend 'cuda' is not part of this build");
+    EXPECT_EQ(choice.error().what, "backend 'cuda' is not part of this build, which has: cpu");
 }
 
 TEST(BackendRegistry, AnUnusableBackendIsRefusedWhenNamedAndSkippedWhenNot) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "backend/metal/timeout.h"
+
 namespace minfer::metal {
 namespace {
 
@@ -139,11 +141,18 @@ Result<> CommandBuffer::submit(double bound_seconds, Completion& completion) {
     close_encoders();
     completion.expect(commands_.get());
     commands_->commit();
-    if (!completion.wait(bound_seconds))
-        return fail(Fault::Device,
-                    "the GPU hangs: a command buffer of {} dispatches did not end within {} s "
-                    "(status {}); the last dispatches: {}",
-                    dispatches_, bound_seconds, status_name(commands_->status()), labels_.text());
+    if (!completion.wait(bound_seconds)) {
+        // It may have ended at the last moment: then its handler is about to run.
+        const auto status = commands_->status();
+        const bool ended =
+            status == MTL::CommandBufferStatusCompleted || status == MTL::CommandBufferStatusError;
+        if (!ended || !completion.wait(bound_seconds))
+            return fail(Fault::Device,
+                        "a command buffer of {} dispatches {} {} s (status {}); the last "
+                        "dispatches: {}",
+                        dispatches_, kDidNotEndWithin, bound_seconds, status_name(status),
+                        labels_.text());
+    }
     if (const auto status = commands_->status(); status != MTL::CommandBufferStatusCompleted)
         return fail(Fault::Device,
                     "a command buffer of {} dispatches ended with status {}: {}; the last "
