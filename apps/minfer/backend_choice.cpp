@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <set>
 
 #include "backend/cpu/cpu_backend.h"
@@ -63,6 +64,39 @@ std::string device_names() {
     return missing.empty() ? built : fmt::format("{} (known, but not built: {})", built, missing);
 }
 
+std::optional<std::string> layers_asked(const DeviceOptions& options, const Environment& env) {
+    return options.gpu_layers ? options.gpu_layers : env.gpu_layers;
+}
+
+// "-ngl 3" or "MINFER_GPU_LAYERS=3".
+std::string layers_text(const DeviceOptions& options, const Environment& env) {
+    return options.gpu_layers ? fmt::format("-ngl {}", *options.gpu_layers)
+                              : fmt::format("MINFER_GPU_LAYERS={}", env.gpu_layers.value_or(""));
+}
+
+bool is_zero(const std::string& layers) {
+    const auto count = parse_number<size_t>(layers);
+    return count && *count == 0;
+}
+
+// What was set and does nothing without a GPU.
+std::vector<std::string> settings_for_gpu(const DeviceOptions& options, const Environment& env) {
+    std::vector<std::string> names;
+    const auto layers = layers_asked(options, env);
+    if (layers && !is_zero(*layers) && *layers != "auto")
+        names.push_back(layers_text(options, env));
+    if (options.timeout) names.emplace_back("--device-timeout");
+    names.insert(names.end(), env.for_gpu.begin(), env.for_gpu.end());
+    return names;
+}
+
+// A source is compiled while the device is set up, which takes seconds and more.
+void announce_compiling(const std::string& library, Console& console) {
+    std::error_code ignored;
+    if (library.ends_with(".metal") && std::filesystem::is_regular_file(library, ignored))
+        console.note_now("compiling the kernels of {}", library);
+}
+
 // Kinds of nodes that the plan puts on a device and that no device takes.
 std::set<std::string_view> operations_left_to_the_cpu(const Engine& engine) {
     const auto& graph = engine.graph();
@@ -119,10 +153,20 @@ Result<Devices> choose_devices(const DeviceOptions& options, const Environment& 
     const auto registry =
         make_registry({.threads = devices.threads, .activations = env.cpu_activations}, metal);
     const auto chosen = MINFER_TRY(choose(registry, options, env));
+    devices.notes = chosen.skipped;
+    const auto layers = layers_asked(options, env);
     for (const auto* const entry : chosen.entries) {
+        const bool is_gpu = entry->id == BackendId::Metal;
+        if (is_gpu && layers && is_zero(*layers)) {
+            devices.notes.push_back(
+                fmt::format("{}: metal is not used", layers_text(options, env)));
+            continue;
+        }
+        if (is_gpu) announce_compiling(metal.options.library, console);
         devices.backends.push_back(MINFER_TRY(entry->make()));
-        if (entry->id == BackendId::Metal)
-            devices.gpu = metal_device_text(*devices.backends.back(), metal);
+        if (!is_gpu) continue;
+        devices.gpu = metal_device_text(*devices.backends.back(), metal);
+        devices.gpu_name = metal_device_name(*devices.backends.back());
     }
 
     const auto& cpu = static_cast<const CpuBackend&>(*devices.backends.back());
@@ -130,15 +174,14 @@ Result<Devices> choose_devices(const DeviceOptions& options, const Environment& 
     devices.cpu_details = fmt::format(
         "{}, {}{}", cpu.isa(), counted(static_cast<uint64_t>(devices.threads), "thread"),
         env.cpu_activations == CpuActivations::F32 ? ", exact activations" : "");
-    devices.notes = chosen.skipped;
-    const auto layers = options.gpu_layers ? options.gpu_layers : env.gpu_layers;
-    if (layers && *layers != "0" && *layers != "auto" && !options.device && devices.gpu.empty())
-        devices.notes.push_back(fmt::format("-ngl {}: no GPU device is in use", *layers));
+    const auto idle = settings_for_gpu(options, env);
+    if (!idle.empty() && devices.gpu.empty())
+        devices.notes.push_back(fmt::format("{}: no GPU device is in use", fmt::join(idle, ", ")));
     return devices;
 }
 
 EngineOptions engine_options(const DeviceOptions& options, const Environment& env) {
-    const auto layers = options.gpu_layers ? options.gpu_layers : env.gpu_layers;
+    const auto layers = layers_asked(options, env);
     const auto count = layers ? parse_number<size_t>(*layers) : std::nullopt;
     return {.memory_budget_bytes = physical_memory(),
             .gpu_layers = count.value_or(SIZE_MAX),  // all, auto

@@ -27,7 +27,9 @@ struct Devices {
     std::string cpu;                 // "cpu (avx2)"
     std::string cpu_details;         // "2 threads", "2 threads, exact activations"
     std::string gpu;                 // "metal (Apple M4, unified memory)"; empty: none in use
-    std::vector<std::string> notes;  // why a device that was asked for or exists is not in use
+    std::string gpu_name;            // "Apple M4"; empty: none in use
+    std::vector<std::string> notes;  // why a device that was asked for or exists is not in use, and
+                                     // what was set in vain
 
     std::vector<Backend*> pointers() const;
 };

@@ -134,12 +134,14 @@ Result<> bench_setup(const BenchOptions& options, const Setup& setup,
                  .type = std::string(name(facts.types.front().dtype)),
                  .backend = std::string(offload.backends.front()->name()),
                  .device = offload.on_device() ? devices.gpu : devices.cpu,
+                 .gpu = offload.on_device() ? devices.gpu_name : "",
                  .model_bytes = facts.tensor_bytes,
                  .n_parameters = facts.n_parameters,
                  .n_threads = setup.threads,
                  .n_batch = setup.batch,
                  .n_ubatch = setup.ubatch,
-                 .n_gpu_layers = static_cast<int64_t>(offload.gpu_layers)};
+                 .n_gpu_layers = static_cast<int64_t>(offload.gpu_layers),
+                 .n_layers = static_cast<int64_t>(model.hparams().n_layer)};
     for (const auto& test : tests) {
         console.progress(fmt::format("{} on {} threads", test.name(), setup.threads));
         row.test = test.name();
@@ -155,8 +157,10 @@ Result<> bench_setup(const BenchOptions& options, const Setup& setup,
 }
 
 Result<> bench(BenchOptions& options, const Environment& env, Console& console) {
-    // Refuse before the file is opened.
-    MINFER_TRY(choose_devices(options.model.device, env, console));
+    {  // Refuse before the file is opened.
+        const auto devices = MINFER_TRY(choose_devices(options.model.device, env, console));
+        for (const auto& note : devices.notes) console.note("note: {}", note);
+    }
     const auto report = MINFER_TRY(make_bench_report(options.format));
     const auto model = MINFER_TRY(load_model(options.model, env, console));
     const auto tests = all_tests(options);

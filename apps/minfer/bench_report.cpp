@@ -34,7 +34,7 @@ Json row_json(const BenchRow& row) {
         {"build_commit", kCommit},
         {"build_version", kVersion},
         {"cpu_info", cpu_model()},
-        {"gpu_info", ""},
+        {"gpu_info", row.gpu},
         {"backends", row.backend},
         {"model_filename", row.filename},
         {"model_type", row.model},
@@ -76,10 +76,12 @@ class Markdown final : public BenchReport {
     }
     std::string row(const BenchRow& row) override {
         const auto speed = spread(rates(row));
-        return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {:.2f} ± {:.2f} |\n",
+        const auto split =
+            row.is_split() ? fmt::format(", ngl {}", row.n_gpu_layers) : std::string();
+        return fmt::format("| {} | {} | {} | {} | {}{} | {} | {} | {} | {:.2f} ± {:.2f} |\n",
                            row.model, bytes_text(row.model_bytes), count_text(row.n_parameters),
-                           row.backend, row.device, row.n_threads, row.type, row.test, speed.mean,
-                           speed.deviation);
+                           row.backend, row.device, split, row.n_threads, row.type, row.test,
+                           speed.mean, speed.deviation);
     }
     std::string tail() override { return fmt::format("\nbuild: {} ({})\n", kCommit, kVersion); }
 };

@@ -38,6 +38,11 @@ class Console {
         else
             line(told);
     }
+    // The same, never kept back: what explains why nothing seems to happen.
+    template <class... Args>
+    void note_now(fmt::format_string<Args...> text, Args&&... args) {
+        line(fmt::format(text, std::forward<Args>(args)...));
+    }
     // Keeps notes back until release_notes(): the checks of an input come first. Notes still held
     // when one fails are said before the error, which may be explained by them and is what counts.
     void hold_notes() { holding_ = true; }

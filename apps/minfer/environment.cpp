@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "backend_choice.h"
 #include "flags.h"
@@ -19,6 +20,7 @@ struct Variable {
     std::string_view name;
     std::string_view meaning;
     Parse parse;
+    bool for_gpu = false;  // says nothing when no GPU is in use, which is worth a note
 };
 
 // A switch that sets what `target` names to its value, or to the opposite.
@@ -60,7 +62,11 @@ Result<> disable_metal(std::string_view variable, std::string_view text, Environ
 }
 
 Result<> set_metal_library(std::string_view text, Environment& env) {
-    env.metal.options.library = text;
+    auto& library = env.metal.options.library;
+    if (!library.empty() && library != text)
+        return fail(Fault::BadInput, "'{}' is not the file that MINFER_METALLIB names, '{}'", text,
+                    library);
+    library = text;
     return {};
 }
 
@@ -112,17 +118,18 @@ constexpr Variable kVariables[] = {
      set_opposite<kMultiColumn>},
     {"MINFER_NO_RMS_256", "1: GPU norms with 32 threads a row instead of 256",
      set_opposite<kRmsNorm256>},
-    {"MINFER_METALLIB", "GPU kernels from this file (also MINFER_METALLIB_FILE)",
-     set_metal_library},
-    {"MINFER_METALLIB_FILE", "", set_metal_library},
-    {"MINFER_TRACE_LABELS", "1: say every GPU dispatch on stderr", set_switch<kTraceLabels>},
+    {"MINFER_METALLIB", "GPU kernels from this file (also MINFER_METALLIB_FILE)", set_metal_library,
+     true},
+    {"MINFER_METALLIB_FILE", "", set_metal_library, true},
+    {"MINFER_TRACE_LABELS", "1: say every GPU dispatch on stderr", set_switch<kTraceLabels>, true},
     {"SOFTMETAL_CHECKS", "checks of a GPU in software: off (default), bounds or all",
      [](std::string_view text, Environment& env) -> Result<> {
          if (text != "off" && text != "bounds" && text != "all")
              return fail(Fault::BadInput, "'{}' is not one of off, bounds, all", text);
          env.metal.software_checks = text;
          return {};
-     }},
+     },
+     true},
     {"MINFER_CPU_ACT",
      "quantized: activations rounded to 8 bits for quantised weights (default); "
      "f32: exact and slower",
@@ -140,6 +147,11 @@ constexpr Variable kVariables[] = {
 
 // Read by the tests, not by the program.
 bool is_for_tests(std::string_view name) { return name.starts_with("MINFER_TEST_"); }
+
+// Read by softmetal itself.
+bool is_for_softmetal(std::string_view name) {
+    return name == "SOFTMETAL_CLANG" || name == "SOFTMETAL_CACHE";
+}
 
 }  // namespace
 
@@ -177,16 +189,24 @@ Result<Environment> read_environment() {
         if (auto parsed = variable.parse(text, env); !parsed)
             return at(fmt::format("environment variable {}", variable.name),
                       std::move(parsed).error());
+        if (variable.for_gpu) env.for_gpu.emplace_back(variable.name);
     }
     if (const auto* const home = std::getenv("HOME")) env.home = home;
+    env.metal.options.library = expand_home(env.metal.options.library, env);
     for (char** entry = environ; *entry; ++entry) {
         const auto text = std::string_view(*entry);
         const auto name = text.substr(0, text.find('='));
-        if (name.starts_with("MINFER_") && !is_for_tests(name) &&
+        const bool ours = name.starts_with("MINFER_") || name.starts_with("SOFTMETAL_");
+        if (ours && !is_for_tests(name) && !is_for_softmetal(name) &&
             std::ranges::find(kVariables, name, &Variable::name) == std::end(kVariables))
             env.unknown.emplace_back(name);
     }
     return env;
+}
+
+std::string expand_home(const std::string& path, const Environment& env) {
+    if (!path.starts_with("~/") || env.home.empty()) return path;
+    return (std::filesystem::path(env.home) / path.substr(2)).string();
 }
 
 std::string environment_help() {

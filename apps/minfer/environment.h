@@ -23,13 +23,17 @@ struct Environment {
     MetalSettings metal;
     bool fuse_qkv = true, fuse_ffn = true;  // decode nodes of a GPU
     bool trace_labels = false;              // say every dispatch of a GPU
-    std::string home;                       // for a model path beginning with ~/
-    std::vector<std::string> unknown;       // MINFER_ names that are set and that nothing reads
+    std::string home;                       // for a path beginning with ~/
+    std::vector<std::string> for_gpu;       // variables that are set and that only a GPU heeds
+    std::vector<std::string> unknown;  // MINFER_, SOFTMETAL_ names that are set, read by nothing
 };
 
 // A bad value is BadInput naming variable, value and what is allowed. An empty value is as good as
 // none.
 Result<Environment> read_environment();
+
+// A path that begins with ~/ begins in the home folder, if there is one.
+std::string expand_home(const std::string& path, const Environment& env);
 
 // The table as help text, one variable a line.
 std::string environment_help();

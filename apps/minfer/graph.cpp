@@ -19,6 +19,7 @@ struct GraphOptions {
 Result<std::string> export_graph(const GraphOptions& options, const Environment& env,
                                  Console& console) {
     const auto devices = MINFER_TRY(choose_devices(options.model.device, env, console));
+    for (const auto& note : devices.notes) console.note("note: {}", note);
     const auto model = MINFER_TRY(load_model(options.model, env, console));
     const auto n_ctx = MINFER_TRY(choose_context(options.model, env, model->hparams(), console));
     const auto n_tokens = options.phase == "decode"

@@ -26,6 +26,10 @@ std::string metal_device_text(const Backend& backend, const MetalSettings& setti
                        kSoftwareMetal ? ", software, checks " + settings.software_checks : "");
 }
 
+std::string metal_device_name(const Backend& backend) {
+    return std::string(static_cast<const MetalBackend&>(backend).device_name());
+}
+
 bool is_metal_timeout(const Error& error) { return metal::is_timeout(error); }
 
 }  // namespace minfer

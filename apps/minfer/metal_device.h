@@ -24,6 +24,9 @@ std::optional<BackendEntry> metal_entry(const MetalSettings& settings);
 // `backend` was made by the entry.
 std::string metal_device_text(const Backend& backend, const MetalSettings& settings);
 
+// "Apple M4", as the system calls the device.
+std::string metal_device_name(const Backend& backend);
+
 // Whether a wait for the device was too short.
 bool is_metal_timeout(const Error& error);
 

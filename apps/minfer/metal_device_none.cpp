@@ -8,6 +8,8 @@ std::string metal_device_text(const Backend& backend, const MetalSettings&) {
     return std::string(backend.name());
 }
 
+std::string metal_device_name(const Backend& backend) { return std::string(backend.name()); }
+
 bool is_metal_timeout(const Error&) { return false; }
 
 }  // namespace minfer

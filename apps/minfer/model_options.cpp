@@ -188,8 +188,7 @@ Result<> settle_model(std::optional<std::string>& positional, std::optional<std:
 
 Result<std::string> find_model(const std::string& path, const Environment& env) {
     if (path.empty()) return fail(Fault::BadInput, "the model's path is empty");
-    auto expanded = fs::path(path);
-    if (path.starts_with("~/") && !env.home.empty()) expanded = fs::path(env.home) / path.substr(2);
+    const auto expanded = fs::path(expand_home(path, env));
     std::error_code error;
     const auto status = fs::status(expanded, error);
     if (!fs::exists(status)) {

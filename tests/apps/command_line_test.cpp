@@ -151,6 +151,10 @@ TEST(CommandLine, BadVariablesAreUsageErrorsNamingValueAndChoices) {
           "MINFER_NO_MULTI_COLUMN", "MINFER_NO_RMS_256", "MINFER_TRACE_LABELS"})
         refuses(args, "environment variable " + name + ": 'yes' is not one of 1, 0, true",
                 with(name, "yes"));
+    refuses(args,
+            "environment variable MINFER_METALLIB_FILE: 'b' is not the file that MINFER_METALLIB "
+            "names, 'a'",
+            {.environment = {{"MINFER_METALLIB", "a"}, {"MINFER_METALLIB_FILE", "b"}}});
     refuses(args, "environment variable SOFTMETAL_CHECKS: 'some' is not one of off, bounds, all",
             with("SOFTMETAL_CHECKS", "some"));
     refuses(args, "environment variable MINFER_CACHE_TYPE: 'f64'",

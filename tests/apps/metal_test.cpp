@@ -1,5 +1,6 @@
 // The program on a Metal device: the software one, or a Mac's.
 
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -89,7 +90,15 @@ TEST_F(MetalDevice, ThePlanSaysHowMuchOfTheModelIsThere) {
     EXPECT_THAT(plan("99"), HasSubstr("); all 2 blocks there"));
     EXPECT_THAT(plan("1"), HasSubstr("); the first 1 of 2 blocks there, the rest, embedding and "
                                      "head on cpu ("));
-    EXPECT_THAT(plan("0"), AllOf(HasSubstr("device cpu ("), HasSubstr("all 2 blocks there")));
+    EXPECT_THAT(plan("0"), AllOf(HasSubstr("device cpu ("), HasSubstr("all 2 blocks there"),
+                                 HasSubstr("; -ngl 0: metal is not used")));
+    // The device is not set up: nobody looks for its kernels.
+    auto options = with("MINFER_METALLIB", "/nowhere/kernels.metal");
+    options.environment["MINFER_GPU_LAYERS"] = "0";
+    const auto none = minfer_says({"run", model, "x", "-n", "1", "--device", "metal"}, options);
+    EXPECT_EQ(none.code, 0);
+    EXPECT_THAT(none.err, HasSubstr("; MINFER_GPU_LAYERS=0: metal is not used; MINFER_METALLIB: no "
+                                    "GPU device is in use"));
 }
 
 TEST_F(MetalDevice, ADeviceInSoftwareSaysSoWithItsChecksAndIsUsedOnlyWhenNamed) {
@@ -159,6 +168,30 @@ TEST_F(MetalDevice, AKernelLibraryThatIsNoneIsRefusedByName) {
         EXPECT_EQ(outcome.code, 1);
         EXPECT_THAT(error_line(outcome), HasSubstr(path));
     }
+}
+
+TEST_F(MetalDevice, KernelsFromSourceAreAnnouncedAndOneOfTheirErrorsIsSaid) {
+    const auto path = (dir.path() / "broken.metal").string();
+    std::ofstream(path) << "kernel void broken( { no_such_thing; }\nint also = broken too;\n";
+    auto options = with("MINFER_METALLIB", "~/broken.metal");
+    options.environment["HOME"] = dir.path().string();
+    const auto outcome = minfer_says({"run", model, "x", "--device", "metal"}, options);
+    EXPECT_EQ(outcome.code, 1);
+    const auto said = "compiling the kernels of " + path + "\n";
+    EXPECT_EQ(outcome.err, said + error_line(outcome) + "\n");
+    EXPECT_THAT(error_line(outcome), AllOf(HasSubstr(path), HasSubstr("error: ")));
+}
+
+TEST_F(MetalDevice, ABenchmarkNamesTheDeviceAndHowMuchIsThere) {
+    const auto bench = [&](std::string form, std::string layers) {
+        return minfer_says({"bench", model, "-p", "4", "-n", "0", "-r", "1", "-o", form, "--device",
+                            "metal", "-ngl", layers})
+            .out;
+    };
+    EXPECT_THAT(bench("md", "1"), HasSubstr("), ngl 1 |"));
+    EXPECT_THAT(bench("md", "all"), Not(HasSubstr("ngl")));
+    EXPECT_NE(json::parse(bench("jsonl", "1"))["gpu_info"], "");
+    EXPECT_EQ(json::parse(bench("jsonl", "0"))["gpu_info"], "");
 }
 
 TEST_F(MetalDevice, AWaitThatIsTooShortNamesTheFlagAndNoOther) {

@@ -205,6 +205,26 @@ TEST_F(RunCommand, PointsFromBrokenResultsToTheWeights) {
     EXPECT_THAT(error_line(outcome), HasSubstr("(--check-tensors tells"));
 }
 
+TEST_F(RunCommand, SaysWhatWasSetForAGpuThatIsNotInUse) {
+    const auto run = [&](std::vector<std::string> flags, ProcessOptions options) {
+        flags.insert(flags.begin(), {"run", model, "Hi", "-n", "0", "--device", "cpu"});
+        return minfer_says(flags, options).err;
+    };
+    EXPECT_THAT(run({"-ngl", "3"}, {}), HasSubstr("; -ngl 3: no GPU device is in use"));
+    EXPECT_THAT(run({}, {.environment = {{"MINFER_GPU_LAYERS", "3"}}}),
+                HasSubstr("; MINFER_GPU_LAYERS=3: no GPU device is in use"));
+    EXPECT_THAT(run({"--device-timeout", "5"}, {.environment = {{"MINFER_METALLIB", "x.metal"},
+                                                                {"MINFER_TRACE_LABELS", "1"},
+                                                                {"SOFTMETAL_CHECKS", "all"}}}),
+                HasSubstr("; --device-timeout, MINFER_METALLIB, MINFER_TRACE_LABELS, "
+                          "SOFTMETAL_CHECKS: no GPU device is in use"));
+    EXPECT_THAT(run({"-ngl", "0"}, {}), Not(HasSubstr("no GPU")));
+    const auto unknown =
+        run({}, {.environment = {{"SOFTMETAL_CHECK", "all"}, {"SOFTMETAL_CACHE", "/tmp"}}});
+    EXPECT_THAT(unknown, HasSubstr("note: environment variable SOFTMETAL_CHECK is not used"));
+    EXPECT_THAT(unknown, Not(HasSubstr("SOFTMETAL_CACHE")));
+}
+
 TEST_F(RunCommand, ReadsTheEnvironmentAndLetsFlagsWin) {
     const auto small =
         ProcessOptions{.environment = {{"MINFER_CTX_SIZE", "16"}, {"MINFER_THREADS", "1"}}};

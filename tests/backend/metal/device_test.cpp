@@ -18,6 +18,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr DType kWeightTypes[] = {DType::F32,  DType::F16,  DType::BF16, DType::Q4_0,
                                   DType::Q4_1, DType::Q5_0, DType::Q5_1, DType::Q8_0,
@@ -147,17 +148,28 @@ TEST(MetalLibrary, AFileThatIsNoneIsNamedWithTheReason) {
         const auto garbage = make_metal_backend({.library = file.path()});
         ASSERT_FALSE(garbage);
         EXPECT_EQ(garbage.error().fault, Fault::BadInput);
-        EXPECT_THAT(garbage.error().what, HasSubstr(file.path()));
+        const auto& what = garbage.error().what;
+        EXPECT_THAT(what, HasSubstr(file.path()));
+        EXPECT_EQ(what.find(file.path()), what.rfind(file.path())) << "named once";
     }
     const auto dir = TempDir();
-    EXPECT_FALSE(make_metal_backend({.library = dir.path().string()}));
+    for (const auto& path : {dir.path().string(), std::string("/dev/null")}) {
+        const auto other = make_metal_backend({.library = path});
+        ASSERT_FALSE(other);
+        EXPECT_THAT(other.error().what, HasSubstr("'" + path + "': not a regular file"));
+    }
+    const auto bytes = TempFile("bytes.metal", "// \xff\n");
+    const auto backend = make_metal_backend({.library = bytes.path()});
+    ASSERT_FALSE(backend);
+    EXPECT_THAT(backend.error().what, HasSubstr("bytes.metal': byte 3 is not UTF-8"));
 }
 
 TEST(MetalLibrary, SourceThatDoesNotCompileIsNamedWithWhatTheCompilerSays) {
     const auto file = TempFile("broken.metal", "kernel void broken( { no_such_thing; }\n");
     const auto backend = make_metal_backend({.library = file.path()});
     ASSERT_FALSE(backend);
-    EXPECT_THAT(backend.error().what, AllOf(HasSubstr(file.path()), HasSubstr("error:")));
+    EXPECT_THAT(backend.error().what,
+                AllOf(HasSubstr(file.path()), HasSubstr("error:"), Not(HasSubstr("\n"))));
 }
 
 TEST(MetalLibrary, AKernelItLacksIsNamed) {

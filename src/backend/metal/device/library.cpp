@@ -6,6 +6,7 @@
 
 #include "backend/metal/device/built_in.h"
 #include "backend/metal/device/device.h"
+#include "base/utf8.h"
 
 namespace minfer::metal {
 namespace {
@@ -14,6 +15,15 @@ using Library = NS::SharedPtr<MTL::Library>;
 
 NS::String* text(const std::string& utf8) {
     return NS::String::string(utf8.c_str(), NS::UTF8StringEncoding);
+}
+
+// The line with the first error; a compiler goes on with the source and with what follows from it.
+std::string_view first_error(std::string_view report) {
+    const auto error = report.find("error:");
+    const auto newline = report.rfind('\n', error);
+    if (error != std::string_view::npos && newline != std::string_view::npos)
+        report.remove_prefix(newline + 1);
+    return report.substr(0, report.find('\n'));
 }
 
 }  // namespace
@@ -26,21 +36,27 @@ Result<Library> compile_library(MTL::Device* device, const std::string& source) 
     options->setFastMathEnabled(false);
     NS::Error* error = nullptr;
     auto library = NS::TransferPtr(device->newLibrary(text(source), options.get(), &error));
-    if (!library) return fail(Fault::Device, "kernels do not compile: {}", describe(error));
+    if (!library)
+        return fail(Fault::Device, "kernels do not compile: {}", first_error(describe(error)));
     return library;
 }
 
 Result<Library> load_library(MTL::Device* device, const std::string& path) {
     const AutoreleaseScope scope;
     if (path.empty()) return built_in_library(device);
-    auto status = std::error_code();
-    if (!std::filesystem::is_regular_file(path, status))
+    auto error_code = std::error_code();
+    const auto status = std::filesystem::status(path, error_code);
+    if (!std::filesystem::exists(status))
         return fail(Fault::NotFound, "kernel library '{}': no such file", path);
+    if (!std::filesystem::is_regular_file(status))
+        return fail(Fault::BadInput, "kernel library '{}': not a regular file", path);
     if (path.ends_with(".metal")) {
         auto file = std::ifstream(path, std::ios::binary);
         auto source = std::ostringstream();
         source << file.rdbuf();
         if (!file) return fail(Fault::Io, "kernel library '{}': cannot be read", path);
+        if (const auto bad = find_invalid_utf8(source.view()))
+            return fail(Fault::BadInput, "kernel library '{}': byte {} is not UTF-8", path, *bad);
         auto library = compile_library(device, source.str());
         if (!library) return at(fmt::format("kernel library '{}'", path), library.error());
         return library;
@@ -48,8 +64,11 @@ Result<Library> load_library(MTL::Device* device, const std::string& path) {
     NS::Error* error = nullptr;
     auto library =
         NS::TransferPtr(device->newLibrary(NS::URL::fileURLWithPath(text(path)), &error));
-    if (!library) return fail(Fault::BadInput, "kernel library '{}': {}", path, describe(error));
-    return library;
+    if (library) return library;
+    const auto why = describe(error);
+    // Some devices name the file themselves.
+    if (why.contains(path)) return fail(Fault::BadInput, "kernels cannot be loaded: {}", why);
+    return fail(Fault::BadInput, "kernel library '{}': {}", path, why);
 }
 
 }  // namespace minfer::metal
