@@ -69,6 +69,20 @@ Model load_model(const std::filesystem::path& path) {
     return *std::move(model);
 }
 
+std::optional<std::string> why_not(const Model& model) {
+    if (const auto tokenizer = read_tokenizer(model.file().metadata()); !tokenizer)
+        return tokenizer.error().what;
+    auto device = make_metal_backend({});
+    if (!device) return device.error().what;
+    const auto cpu = make_cpu_backend({.activations = CpuActivations::F32});
+    const auto both = std::vector<Backend*>{device->get(), cpu.get()};
+    const auto engine = Engine::create(model, both, small({}));
+    if (!engine) return engine.error().what;
+    const auto& refusals = (*engine)->offload().refusals;
+    if (refusals.empty()) return std::nullopt;
+    return refusals.front();
+}
+
 void write_random_model(std::string_view shape, DType type, const std::filesystem::path& to) {
     const auto known = std::ranges::find(random_model_shapes(), shape, &RandomModelShape::name);
     MINFER_ASSERT(known != random_model_shapes().end());

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "backend/cpu/cpu_backend.h"
@@ -30,6 +31,10 @@ Running on_cpu(const Model& model, CpuActivations activations = CpuActivations::
                EngineOptions options = {});
 
 Model load_model(const std::filesystem::path& path);
+
+// Why `model` does not run here, whole on Metal and on the CPU, in one line; nothing when it does.
+// For files that are not ours: the functions above take what they are given to be sound.
+std::optional<std::string> why_not(const Model& model);
 
 // A file of the model with random weights of this shape ("tiny-qwen2") and type.
 void write_random_model(std::string_view shape, DType type, const std::filesystem::path& to);
