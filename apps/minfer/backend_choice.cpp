@@ -205,6 +205,10 @@ std::string plan_text(const Devices& devices, const Engine& engine) {
                         devices.gpu, offload.gpu_layers, blocks, cpu);
     if (const auto left = operations_left_to_the_cpu(engine); !left.empty())
         text += fmt::format(", except what it does not run: {}", fmt::join(left, ", "));
+    for (const auto& backend : devices.backends)
+        if (backend->id() == BackendId::Metal)
+            if (const auto bytes = metal_copied_bytes(*backend); bytes > 0)
+                text += fmt::format("; {} of weights copied for the device", bytes_text(bytes));
     for (const auto& note : devices.notes) text += fmt::format("; {}", note);
     for (const auto& refusal : offload.refusals) text += fmt::format("; {}", refusal);
     return text;

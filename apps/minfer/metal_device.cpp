@@ -32,4 +32,8 @@ std::string metal_device_name(const Backend& backend) {
 
 bool is_metal_timeout(const Error& error) { return metal::is_timeout(error); }
 
+size_t metal_copied_bytes(const Backend& backend) {
+    return static_cast<const MetalBackend&>(backend).copied_weights_bytes();
+}
+
 }  // namespace minfer

@@ -30,6 +30,9 @@ std::string metal_device_name(const Backend& backend);
 // Whether a wait for the device was too short.
 bool is_metal_timeout(const Error& error);
 
+// Bytes of weights that the device has a copy of, instead of using them where the file lies.
+size_t metal_copied_bytes(const Backend& backend);
+
 // Seconds to wait without another word: a software device takes longer than a GPU for what is not
 // a hang.
 constexpr double kGpuTimeout = 10, kSoftwareTimeout = 600;

@@ -12,4 +12,6 @@ std::string metal_device_name(const Backend& backend) { return std::string(backe
 
 bool is_metal_timeout(const Error&) { return false; }
 
+size_t metal_copied_bytes(const Backend&) { return 0; }
+
 }  // namespace minfer

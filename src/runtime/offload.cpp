@@ -20,10 +20,14 @@ Result<std::optional<std::string>> offer(const Model& model, Backend& device,
                                          const LayerPlan& plan) {
     const auto weights = weights_for(model, device.id(), plan);
     // All types before the first weight, so that a refused model leaves nothing on the device.
-    for (const auto* const weight : weights)
-        if (weight->shape[1] > 1 && !device.supports_weight(weight->dtype))
-            return fmt::format("weight '{}' is {}, which no kernel runs there", weight->name,
-                               name(weight->dtype));
+    for (const auto* const weight : weights) {
+        // A matrix of one row looks like a vector: either may have the types of matrices.
+        const bool is_vector = weight->shape[1] == 1;
+        if (device.supports_weight(weight->dtype) || (is_vector && weight->dtype == DType::F32))
+            continue;
+        return fmt::format("weight '{}' is {}, which no kernel runs there", weight->name,
+                           name(weight->dtype));
+    }
     for (const auto mapping : model.mappings()) device.add_mapping(mapping);
     for (const auto* const weight : weights) {
         auto registered = device.register_weight(*weight);

@@ -53,8 +53,10 @@ Result<Window> window_of(const Context& context, const Call& call, const op::Att
 
 Result<AttentionKernels> AttentionKernels::build(const Device& device) {
     AttentionKernels kernels;
-    kernels.classic = MINFER_TRY(device.pipeline("attention_f32"));
-    kernels.classic_wide = MINFER_TRY(device.pipeline("attention_wide_f32"));
+    kernels.classic =
+        MINFER_TRY(device.pipeline("attention_f32", size_t{kAttentionMaxSimdGroups} * kSimdWidth));
+    kernels.classic_wide = MINFER_TRY(
+        device.pipeline("attention_wide_f32", size_t{kAttentionMaxSimdGroups} * kSimdWidth));
     return kernels;
 }
 

@@ -20,8 +20,11 @@ Result<std::unique_ptr<Context>> Context::create(const MetalOptions& options) {
 }
 
 Context::~Context() {
-    // An error has nobody left to hear it.
-    if (const auto done = submit(); !done) return;
+    const AutoreleaseScope scope;
+    // An error has nobody left to hear it, but work that was given up has to end all the same: it
+    // may read pages of the model file, which their owner unmaps next. Metal keeps its own buffers
+    // for as long as a command buffer needs them, not pages that were lent to it.
+    if (const auto done = submit(); !done && completion_.is_pending()) completion_.wait_for_end();
 }
 
 Result<CommandBuffer*> Context::open() {

@@ -19,7 +19,7 @@ struct Context {
     const std::unique_ptr<Device> device;
     Pool pool{*device};
     Weights weights{*device};
-    InvFreq inv_freq{*device};
+    InvFreq inv_freq;
     Kernels kernels;
     MetalCounters counters;
     size_t budget_bytes = 0;

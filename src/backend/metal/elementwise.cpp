@@ -28,10 +28,10 @@ Result<> run_binary(Context& context, const Call& call, const Pipeline& pipeline
 
 Result<ElementwiseKernels> ElementwiseKernels::build(const Device& device) {
     ElementwiseKernels kernels;
-    kernels.add = MINFER_TRY(device.pipeline("add_f32"));
-    kernels.mul = MINFER_TRY(device.pipeline("mul_f32"));
-    kernels.silu = MINFER_TRY(device.pipeline("silu_f32"));
-    kernels.swiglu = MINFER_TRY(device.pipeline("swiglu_f32"));
+    kernels.add = MINFER_TRY(device.pipeline("add_f32", kThreads));
+    kernels.mul = MINFER_TRY(device.pipeline("mul_f32", kThreads));
+    kernels.silu = MINFER_TRY(device.pipeline("silu_f32", kThreads));
+    kernels.swiglu = MINFER_TRY(device.pipeline("swiglu_f32", kThreads));
     return kernels;
 }
 

@@ -11,6 +11,8 @@
 namespace minfer::metal {
 namespace {
 
+constexpr uint32_t kThreads = 256;
+
 // Needs no weight, so that it comes before any is looked up.
 Result<> check_one_token(const Call& call, size_t in_dim) {
     const auto in_rows =
@@ -79,7 +81,7 @@ Result<Projection> projection_of(Context& context, const Call& call, const op::Q
     const size_t heights[] = {qkv.q_width(), qkv.kv_width(), qkv.kv_width()};
     const auto matrices =
         MINFER_TRY(matrices_of(context, call, qkv.weights.size(), qkv.dtype, qkv.in_dim, heights));
-    const auto inv_freq = MINFER_TRY(context.inv_freq.of(rotation_of(qkv)));
+    const auto inv_freq = MINFER_TRY(context.inv_freq.of(context, rotation_of(qkv)));
     return Projection{.regions = regions,
                       .x = x,
                       .positions = context.pool.slice(call.in[1]),
@@ -99,16 +101,16 @@ Result<RopeStoreArgs> args_of(const op::QkvProjection& qkv) {
 
 Result<FusedKernels> FusedKernels::build(const Device& device) {
     FusedKernels kernels;
-    kernels.bias_rope_store = MINFER_TRY(device.pipeline("attn_bias_rope_store_f32"));
+    kernels.bias_rope_store = MINFER_TRY(device.pipeline("attn_bias_rope_store_f32", kThreads));
     kernels.bias_rope_store_interleaved =
-        MINFER_TRY(device.pipeline("attn_bias_rope_store_interleaved_f32"));
-    kernels.rope_store = MINFER_TRY(device.pipeline("attn_rope_store_f32"));
-    kernels.rope_store_interleaved = MINFER_TRY(device.pipeline("attn_rope_store_interleaved_f32"));
+        MINFER_TRY(device.pipeline("attn_bias_rope_store_interleaved_f32", kThreads));
+    kernels.rope_store = MINFER_TRY(device.pipeline("attn_rope_store_f32", kThreads));
+    kernels.rope_store_interleaved =
+        MINFER_TRY(device.pipeline("attn_rope_store_interleaved_f32", kThreads));
     return kernels;
 }
 
 Result<Launch> plan_rope_store(size_t n_head, size_t n_head_kv, size_t head_dim) {
-    constexpr uint32_t kThreads = 256;
     const auto rotating = (n_head + n_head_kv) * ((head_dim / 2 + 3) / 4);
     const auto storing = (n_head_kv * head_dim + 3) / 4;
     const auto threads = MINFER_TRY(to_u32("threads", rotating + storing));

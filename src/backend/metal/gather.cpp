@@ -21,14 +21,14 @@ Result<> check_ids(std::span<const int32_t> ids, size_t n_rows, std::string_view
 
 Result<GatherKernels> GatherKernels::build(const Device& device) {
     GatherKernels kernels;
-    kernels.rows = MINFER_TRY(device.pipeline("gather_rows_f32"));
+    kernels.rows = MINFER_TRY(device.pipeline("gather_rows_f32", kThreads));
     return kernels;
 }
 
 Result<> GatherKernels::build_for(const Device& device, DType dtype) {
     if (embed.contains(dtype)) return {};
     const auto kernel = MINFER_TRY(weight_kernel_name("get_rows", dtype));
-    embed.emplace(dtype, MINFER_TRY(device.pipeline(kernel)));
+    embed.emplace(dtype, MINFER_TRY(device.pipeline(kernel, kThreads)));
     return {};
 }
 

@@ -21,8 +21,9 @@ Result<GemmKernels> GemmKernels::build(const Device& device, DType dtype,
     const auto kernel = fmt::format("{}_{}", MINFER_TRY(weight_kernel_name("mul_mm", dtype)),
                                     gemm_tile(dtype, options) == GemmTile::Half ? "half" : "float");
     GemmKernels kernels;
-    kernels.wide = MINFER_TRY(device.pipeline(fmt::format("{}_{}", kernel, kWide)));
-    kernels.narrow = MINFER_TRY(device.pipeline(fmt::format("{}_{}", kernel, kNarrow)));
+    kernels.wide = MINFER_TRY(device.pipeline(fmt::format("{}_{}", kernel, kWide), kMulMmThreads));
+    kernels.narrow =
+        MINFER_TRY(device.pipeline(fmt::format("{}_{}", kernel, kNarrow), kMulMmThreads));
     return kernels;
 }
 

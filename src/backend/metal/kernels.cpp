@@ -3,17 +3,6 @@
 #include <algorithm>
 
 namespace minfer::metal {
-namespace {
-
-constexpr DType kWeightTypes[] = {DType::Q4_0, DType::Q4_1, DType::Q5_0, DType::Q5_1,
-                                  DType::Q8_0, DType::Q4_K, DType::Q5_K, DType::Q6_K,
-                                  DType::F16,  DType::BF16, DType::F32};
-
-}  // namespace
-
-bool runs_as_weight(DType dtype) {
-    return std::ranges::find(kWeightTypes, dtype) != std::end(kWeightTypes);
-}
 
 Result<std::string> weight_kernel_name(std::string_view family, DType dtype) {
     if (!runs_as_weight(dtype))
@@ -35,7 +24,7 @@ Result<Kernels> Kernels::build(const Device& device) {
     kernels.gather = MINFER_TRY(GatherKernels::build(device));
     kernels.rope = MINFER_TRY(RopeKernels::build(device));
     kernels.warm_up = MINFER_TRY(WarmUpKernels::build(device));
-    kernels.add_bias = MINFER_TRY(device.pipeline("add_bias_f32"));
+    kernels.add_bias = MINFER_TRY(device.pipeline("add_bias_f32", kAddBiasThreads));
     return kernels;
 }
 

@@ -18,8 +18,6 @@
 
 namespace minfer::metal {
 
-// The types that weight matrices have: those that every kernel of matrices is made for.
-bool runs_as_weight(DType dtype);
 // "get_rows" and Q4_K: "get_rows_q4_k". Unsupported for a type that does not run.
 Result<std::string> weight_kernel_name(std::string_view family, DType dtype);
 
@@ -36,7 +34,7 @@ struct Kernels {
     std::map<DType, MatmulKernels> matmul;
     std::map<DType, GemmKernels> gemm;
 
-    // Errors name the kernel.
+    // Errors name the kernel; Device for one that cannot have the threads it is launched with.
     static Result<Kernels> build(const Device& device);
     // For weight matrices of this type, as the options have them multiplied; does nothing the
     // second time. Unsupported when no kernel runs the type.

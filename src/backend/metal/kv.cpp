@@ -6,15 +6,19 @@
 #include "backend/metal/ops.h"
 
 namespace minfer::metal {
+namespace {
+
+constexpr uint32_t kMaxThreads = 256;
+
+}  // namespace
 
 Result<KvKernels> KvKernels::build(const Device& device) {
     KvKernels kernels;
-    kernels.store_f32 = MINFER_TRY(device.pipeline("kv_store_f32"));
+    kernels.store_f32 = MINFER_TRY(device.pipeline("kv_store_f32", kMaxThreads));
     return kernels;
 }
 
 Result<Launch> plan_kv_store(size_t width, size_t n_tokens) {
-    constexpr uint32_t kMaxThreads = 256;
     const auto fours = ceil_div(MINFER_TRY(to_u32("elements of a row", width)), 4U);
     const auto threads = std::min(kMaxThreads, ceil_div(fours, kSimdWidth) * kSimdWidth);
     return Launch{

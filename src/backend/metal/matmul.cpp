@@ -92,6 +92,8 @@ Result<> check_product(DType dtype, size_t in_dim, size_t out_dim) {
     return {};
 }
 
+bool runs_as_weight(DType dtype) { return find_shape(dtype) != nullptr; }
+
 MatmulTier matmul_tier(DType dtype, size_t out_dim, size_t n_tokens, const MetalOptions& options) {
     if (n_tokens == 1) return MatmulTier::Single;
     if (n_tokens <= 8 && options.multi_column) return MatmulTier::MultiColumn;
@@ -103,10 +105,11 @@ MatmulTier matmul_tier(DType dtype, size_t out_dim, size_t n_tokens, const Metal
 Result<MatmulKernels> MatmulKernels::build(const Device& device, DType dtype) {
     MatmulKernels kernels;
     const auto base = MINFER_TRY(weight_kernel_name("mul_mv", dtype));
-    kernels.mul_mv[0] = MINFER_TRY(device.pipeline(base));
+    const auto threads = find_shape(dtype)->simdgroups * kSimdWidth;
+    kernels.mul_mv[0] = MINFER_TRY(device.pipeline(base, threads));
     for (size_t columns = 2; columns <= kernels.mul_mv.size(); ++columns)
         kernels.mul_mv[columns - 1] =
-            MINFER_TRY(device.pipeline(fmt::format("{}_{}", base, columns)));
+            MINFER_TRY(device.pipeline(fmt::format("{}_{}", base, columns), threads));
     return kernels;
 }
 
@@ -152,9 +155,9 @@ Result<MulMvPlan> plan_mul_mv(const Matrices& matrices, size_t n_tokens, MatmulT
 }
 
 Result<Launch> plan_add_bias(size_t n_rows, size_t width) {
-    const auto across = ceil_div(MINFER_TRY(to_u32("elements of a row", width)), 256U);
+    const auto across = ceil_div(MINFER_TRY(to_u32("elements of a row", width)), kAddBiasThreads);
     return Launch{.groups = {.x = across, .y = MINFER_TRY(to_u32("rows", n_rows))},
-                  .threads = {.x = 256}};
+                  .threads = {.x = kAddBiasThreads}};
 }
 
 Result<> add_bias(Context& context, const Slice& rows, const Slice& bias, size_t n_rows,

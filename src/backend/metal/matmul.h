@@ -42,6 +42,9 @@ struct MatmulKernels {
     static Result<MatmulKernels> build(const Device& device, DType dtype);
 };
 
+// The types that weight matrices have: those that every kernel of matrices is made for.
+bool runs_as_weight(DType dtype);
+
 struct MulMvPlan {
     Launch launch;
     MulMvArgs args;
@@ -67,6 +70,7 @@ Result<> matmul(Context&, const Matrices&, const Slice& x, size_t n_tokens, cons
 Result<> add_bias(Context&, const Slice& rows, const Slice& bias, size_t n_rows, size_t width);
 
 // One element a thread, 256 to a threadgroup, which keeps to its row.
+constexpr uint32_t kAddBiasThreads = 256;
 Result<Launch> plan_add_bias(size_t n_rows, size_t width);
 
 }  // namespace minfer::metal

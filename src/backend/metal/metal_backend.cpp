@@ -24,6 +24,33 @@ bool is_any(const Op& op) {
     return (std::holds_alternative<Ops>(op) || ...);
 }
 
+// A copy whose ends overlap is undefined: in runs no longer than the distance, those first that a
+// later run would overwrite.
+Result<> move_cells(Context& context, const metal::Slice& memory, size_t dst_row, size_t src_row,
+                    size_t rows, size_t row_bytes) {
+    const auto held = row_bytes ? memory.bytes / row_bytes : 0;
+    if (rows > held || dst_row > held - rows || src_row > held - rows)
+        return fail(Fault::BadInput,
+                    "cannot move {} cells of {} bytes from {} to {} among {} cells", rows,
+                    row_bytes, src_row, dst_row, held);
+    if (dst_row == src_row || rows == 0) return {};
+    auto* const commands = MINFER_TRY(context.open());
+    const bool is_down = dst_row < src_row;
+    const auto distance = is_down ? src_row - dst_row : dst_row - src_row;
+    for (size_t moved = 0; moved < rows;) {
+        const auto run = std::min(distance, rows - moved);
+        const auto row = is_down ? moved : rows - moved - run;
+        auto copied = commands->copy(memory.part((src_row + row) * row_bytes, run * row_bytes),
+                                     memory.part((dst_row + row) * row_bytes, run * row_bytes));
+        if (!copied)
+            return at(fmt::format("{} of {} cells were moved from {} to {}", moved, rows, src_row,
+                                  dst_row),
+                      std::move(copied).error());
+        moved += run;
+    }
+    return {};
+}
+
 }  // namespace
 
 std::optional<std::string> metal_unavailable() {
@@ -61,6 +88,7 @@ void MetalBackend::add_mapping(std::span<const std::byte> pages) {
 }
 
 Result<> MetalBackend::register_weight(const Weight& weight) {
+    const metal::AutoreleaseScope scope;
     // A matrix of one row looks like a vector: both get the kernels of their type.
     if (supports_weight(weight.dtype))
         MINFER_TRY(context_->kernels.build_for(*context_->device, weight.dtype, context_->options));
@@ -77,25 +105,31 @@ std::optional<WeightId> MetalBackend::find_weight(std::string_view name) const {
     return context_->weights.find(name);
 }
 
+size_t MetalBackend::copied_weights_bytes() const { return context_->weights.copied_bytes(); }
+
 size_t MetalBackend::weights_bytes() const { return context_->weights.bytes(); }
 
 Result<> MetalBackend::finish_weights() {
+    const metal::AutoreleaseScope scope;
     auto& weights = context_->weights;
     if (const auto budget = context_->budget_bytes; weights.bytes() + pool_bytes() > budget)
         return fail(Fault::OutOfMemory,
                     "{} bytes of weights and {} in the pool exceed the device budget of {}",
                     weights.bytes(), pool_bytes(), budget);
     MINFER_TRY(weights.place(context_->options.copy_weights));
-    MINFER_TRY(metal::warm_up(*context_, weights.untouched()));
+    if (auto touched = metal::warm_up(*context_, weights.untouched()); !touched)
+        return context_->give_up_split(std::move(touched).error());
     weights.mark_touched();
     return {};
 }
 
 Result<BufferId> MetalBackend::alloc(size_t bytes) {
+    const metal::AutoreleaseScope scope;
     return context_->pool.alloc(bytes, false, weights_bytes(), context_->budget_bytes);
 }
 
 Result<BufferId> MetalBackend::alloc_fresh(size_t bytes) {
+    const metal::AutoreleaseScope scope;
     return context_->pool.alloc(bytes, true, weights_bytes(), context_->budget_bytes);
 }
 
@@ -106,6 +140,7 @@ size_t MetalBackend::pool_count() const { return context_->pool.count(); }
 size_t MetalBackend::pool_bytes() const { return context_->pool.bytes(); }
 
 Result<> MetalBackend::execute(const Call& call) {
+    const metal::AutoreleaseScope scope;
     MINFER_ASSERT(call.node != nullptr);
     auto done =
         std::visit([&](const auto& op) { return metal::run(*context_, call, op); }, call.node->op);
@@ -115,29 +150,15 @@ Result<> MetalBackend::execute(const Call& call) {
 
 Result<> MetalBackend::copy_cells(BufRef region, size_t dst_row, size_t src_row, size_t rows,
                                   size_t row_bytes) {
-    const auto memory = context_->pool.slice(region);
-    const auto held = row_bytes ? memory.bytes / row_bytes : 0;
-    if (rows > held || dst_row > held - rows || src_row > held - rows)
-        return fail(Fault::BadInput,
-                    "cannot move {} cells of {} bytes from {} to {} among {} cells", rows,
-                    row_bytes, src_row, dst_row, held);
-    if (dst_row == src_row || rows == 0) return {};
-    auto* const commands = MINFER_TRY(context_->open());
-    // A copy whose ends overlap is undefined: in runs no longer than the distance, those first that
-    // a later run would overwrite.
-    const bool is_down = dst_row < src_row;
-    const auto distance = is_down ? src_row - dst_row : dst_row - src_row;
-    for (size_t moved = 0; moved < rows;) {
-        const auto run = std::min(distance, rows - moved);
-        const auto row = is_down ? moved : rows - moved - run;
-        MINFER_TRY(commands->copy(memory.part((src_row + row) * row_bytes, run * row_bytes),
-                                  memory.part((dst_row + row) * row_bytes, run * row_bytes)));
-        moved += run;
-    }
-    return {};
+    const metal::AutoreleaseScope scope;
+    auto done =
+        move_cells(*context_, context_->pool.slice(region), dst_row, src_row, rows, row_bytes);
+    if (done) return {};
+    return context_->give_up_split(std::move(done).error());
 }
 
 Result<> MetalBackend::write(BufRef to, std::span<const std::byte> from) {
+    const metal::AutoreleaseScope scope;
     if (to.bytes != from.size())
         return fail(Fault::BadInput, "{} bytes written to a buffer of {}", from.size(), to.bytes);
     MINFER_TRY(context_->submit());
@@ -146,6 +167,7 @@ Result<> MetalBackend::write(BufRef to, std::span<const std::byte> from) {
 }
 
 Result<> MetalBackend::read(BufRef from, std::span<std::byte> to) {
+    const metal::AutoreleaseScope scope;
     if (from.bytes != to.size())
         return fail(Fault::BadInput, "{} bytes read from a buffer of {}", to.size(), from.bytes);
     MINFER_TRY(context_->submit());
@@ -153,7 +175,10 @@ Result<> MetalBackend::read(BufRef from, std::span<std::byte> to) {
     return {};
 }
 
-Result<> MetalBackend::synchronize() { return context_->submit(); }
+Result<> MetalBackend::synchronize() {
+    const metal::AutoreleaseScope scope;
+    return context_->submit();
+}
 
 std::string MetalBackend::device_name() const { return context_->device->name(); }
 

@@ -43,7 +43,8 @@ struct Context;
 class MetalBackend final : public Backend {
   public:
     explicit MetalBackend(std::unique_ptr<metal::Context> context);
-    // Submits what is pending, so that no encoder is left open.
+    // Submits what is pending, so that no encoder is left open. Waits without a bound for work that
+    // was given up: mappings may go once this returns.
     ~MetalBackend() override;
 
     BackendId id() const override { return BackendId::Metal; }
@@ -61,6 +62,9 @@ class MetalBackend final : public Backend {
     std::optional<WeightId> find_weight(std::string_view name) const override;
     // The sum of the registered extents, wrapped and copied alike.
     size_t weights_bytes() const override;
+    // Of those, the ones that do not lie in the model file for the device: placed in no mapping or
+    // at an address that kernels cannot load from, or copied on request.
+    size_t copied_weights_bytes() const;
     // Wraps the pages of the mappings that hold new weights, copies the weights that lie in none,
     // and has the device touch what was wrapped. OutOfMemory naming weights, pool and budget when
     // the weights exceed it, before anything is copied. May be called again after an error.

@@ -7,6 +7,9 @@ namespace minfer::metal {
 namespace {
 
 constexpr uint32_t kHeadsPerGroup = 8;
+// All three: that of SIMD groups runs heads as well, eight of them to a threadgroup.
+constexpr uint32_t kMaxThreads = 256;
+static_assert(kHeadsPerGroup * kSimdWidth <= kMaxThreads);
 
 struct Rows {
     Slice x, weight, out;
@@ -35,9 +38,9 @@ Result<NormArgs> args(size_t width, size_t rows, float eps) {
 
 Result<NormKernels> NormKernels::build(const Device& device) {
     NormKernels kernels;
-    kernels.threads_256 = MINFER_TRY(device.pipeline("rms_norm_256"));
-    kernels.threads_32 = MINFER_TRY(device.pipeline("rms_norm_32"));
-    kernels.heads = MINFER_TRY(device.pipeline("rms_norm_heads"));
+    kernels.threads_256 = MINFER_TRY(device.pipeline("rms_norm_256", kMaxThreads));
+    kernels.threads_32 = MINFER_TRY(device.pipeline("rms_norm_32", kMaxThreads));
+    kernels.heads = MINFER_TRY(device.pipeline("rms_norm_heads", kMaxThreads));
     return kernels;
 }
 

@@ -6,33 +6,39 @@
 #include "backend/metal/ops.h"
 
 namespace minfer::metal {
+namespace {
+
+constexpr uint32_t kThreads = 256;
+
+}  // namespace
 
 Result<RopeKernels> RopeKernels::build(const Device& device) {
     RopeKernels kernels;
-    kernels.half_split = MINFER_TRY(device.pipeline("rope_f32"));
-    kernels.interleaved = MINFER_TRY(device.pipeline("rope_interleaved_f32"));
+    kernels.half_split = MINFER_TRY(device.pipeline("rope_f32", kThreads));
+    kernels.interleaved = MINFER_TRY(device.pipeline("rope_interleaved_f32", kThreads));
     return kernels;
 }
 
-Result<Slice> InvFreq::of(const op::Rope& rope) {
+Result<Slice> InvFreq::of(Context& context, const op::Rope& rope) {
     const auto bytes = rope.head_dim / 2 * sizeof(float);
     for (const auto& entry : entries_)
         if (entry.freq_base == rope.freq_base && entry.freq_scale == rope.freq_scale &&
             entry.head_dim == rope.head_dim)
-            return Slice{.buffer = entry.buffer.get(), .bytes = bytes};
-    auto buffer = MINFER_TRY(device_.new_buffer(bytes));
-    std::memcpy(buffer->contents(), rope_inv_freq(rope).data(), bytes);
+            return entry.slice;
+    const auto id =
+        MINFER_TRY(context.pool.alloc(bytes, true, context.weights.bytes(), context.budget_bytes));
+    const auto slice = context.pool.slice({.backend = BackendId::Metal, .id = id, .bytes = bytes});
+    std::memcpy(slice.host(), rope_inv_freq(rope).data(), bytes);
     entries_.push_back({.freq_base = rope.freq_base,
                         .freq_scale = rope.freq_scale,
                         .head_dim = rope.head_dim,
-                        .buffer = std::move(buffer)});
-    return Slice{.buffer = entries_.back().buffer.get(), .bytes = bytes};
+                        .slice = slice});
+    return slice;
 }
 
 uint32_t rope_heads_per_thread(size_t n_tokens) { return n_tokens < 16 ? 1 : 4; }
 
 Result<Launch> plan_rope(size_t n_tokens, size_t n_head, size_t head_dim) {
-    constexpr uint32_t kThreads = 256;
     const auto fours = (head_dim / 2 + 3) / 4;
     const auto per_thread = size_t{rope_heads_per_thread(n_tokens)};
     const auto threads =
@@ -44,7 +50,7 @@ Result<> rotate(Context& context, const op::Rope& rope, const Slice& x, const Sl
                 const Slice& out, size_t n_tokens) {
     const auto& kernels = context.kernels.rope;
     const bool interleaved = rope.style == op::RopeStyle::Interleaved;
-    const auto inv_freq = MINFER_TRY(context.inv_freq.of(rope));
+    const auto inv_freq = MINFER_TRY(context.inv_freq.of(context, rope));
     const auto launch = MINFER_TRY(plan_rope(n_tokens, rope.n_head, rope.head_dim));
     // Kernels find a head by a product of 32 bits.
     MINFER_TRY(check_u32("elements of a token", rope.n_head * rope.head_dim));

@@ -19,17 +19,17 @@ struct RopeKernels {
 // rope_inv_freq() on the device, one buffer for each kind of rotation a model uses: one or two.
 class InvFreq {
   public:
-    explicit InvFreq(const Device& device) : device_(device) {}
-    // Made the first time; OutOfMemory then.
-    Result<Slice> of(const op::Rope& rope);
+    // Made the first time a node asks, when a model first runs: only nodes tell the rotation. It is
+    // a buffer of the pool that is never given back, and so charged to the budget as any other;
+    // OutOfMemory when that is spent.
+    Result<Slice> of(Context& context, const op::Rope& rope);
 
   private:
     struct Entry {
         float freq_base = 0, freq_scale = 0;
         size_t head_dim = 0;
-        Buffer buffer;
+        Slice slice;
     };
-    const Device& device_;
     std::vector<Entry> entries_;
 };
 

@@ -125,6 +125,7 @@ Result<> Weights::copy(Placed& placed) {
         return minfer::at(fmt::format("weight '{}'", placed.weight.name),
                           std::move(buffer).error());
     placed.slice = {.buffer = buffer->get(), .bytes = data.size()};
+    copied_bytes_ += data.size();
     buffers_.push_back(*std::move(buffer));
     return {};
 }

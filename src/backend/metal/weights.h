@@ -52,6 +52,7 @@ class Weights {
     };
     const Placed& at(WeightId id) const { return placed_[static_cast<size_t>(id)]; }
     size_t bytes() const { return bytes_; }  // the sum of what add() took, placed or not
+    size_t copied_bytes() const { return copied_bytes_; }  // of those place() made a copy of
 
   private:
     Result<> wrap(std::span<const std::byte> mapping);
@@ -63,7 +64,7 @@ class Weights {
     std::map<std::string, WeightId, std::less<>> by_name_;
     std::vector<Buffer> buffers_;
     std::vector<Slice> untouched_;
-    size_t first_unplaced_ = 0, bytes_ = 0;
+    size_t first_unplaced_ = 0, bytes_ = 0, copied_bytes_ = 0;
 };
 
 }  // namespace minfer::metal

@@ -111,20 +111,18 @@ TEST(MetalDevice, AKernelOfAWeightTypeThatCannotBeBuiltFailsTheLoadAndIsNamed) {
     EXPECT_TRUE(backend->register_weight(weight));
 }
 
-TEST(MetalDevice, ALaunchAboveItsLimitsIsAnErrorOfTheNode) {
-    const auto node = Node{.name = "sum", .op = op::Add{}, .shape = {64, 1, 1, 1}};
-    for (const uint32_t threads : {128, 256}) {
-        const auto profile = Profile({.max_threads_per_threadgroup = threads});
-        auto rig = metal_rig();
-        const auto x = rig.floats(std::vector<float>(64, 1));
-        const BufRef in[] = {x, x};
-        const auto done = rig.backend().execute({.node = &node, .in = in, .out = x});
-        EXPECT_EQ(done.has_value(), threads == 256) << error_of(done);
-        if (!done)
-            EXPECT_THAT(done.error().what,
-                        AllOf(HasSubstr("node 'sum'"), HasSubstr("kernel 'add_f32'"),
-                              HasSubstr("256 threads"), HasSubstr("allowed are 128")));
+TEST(MetalDevice, AKernelThatCannotHaveItsThreadsFailsTheLoadWithBothNumbers) {
+    {
+        const auto profile = Profile({.max_threads_per_threadgroup = 255});
+        const auto backend = make_metal_backend();
+        ASSERT_FALSE(backend);
+        EXPECT_EQ(backend.error().fault, Fault::Device);
+        EXPECT_THAT(backend.error().what,
+                    AllOf(HasSubstr("kernel 'attention_f32'"), HasSubstr("256 threads"),
+                          HasSubstr("can have 255")));
     }
+    const auto profile = Profile({.max_threads_per_threadgroup = 256});
+    EXPECT_TRUE(make_metal_backend());
 }
 
 TEST(MetalDevice, AWaitWithoutABoundIsRefused) {

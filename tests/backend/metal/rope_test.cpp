@@ -114,6 +114,23 @@ TEST(MetalRope, FollowsChangesOfFrequencyAndHeadSize) {
     }
 }
 
+TEST(MetalRope, FrequenciesAreChargedToTheBudget) {
+    const auto rotate = [](size_t budget) {
+        auto rig = metal_rig({.memory_budget_bytes = budget});
+        const auto x = rig.floats(random_floats(64, 6));
+        const auto zero = rig.ints(std::vector<int32_t>{0});
+        const auto held = rig.backend().pool_bytes();
+        const auto rope = op::Rope{.n_head = 2, .head_dim = 32};
+        const auto error = rig.execute(rope, {64, 1, 1, 1}, std::vector{x, zero}, x);
+        return std::pair(error, rig.backend().pool_bytes() - held);
+    };
+    constexpr size_t kOperands = 256 + 4 + 2 * 36 * 4;  // with what the rig puts around them
+    EXPECT_EQ(rotate(kOperands + 64), std::pair(std::string(), size_t{64}));
+    const auto [error, grown] = rotate(kOperands + 63);
+    EXPECT_THAT(error, HasSubstr("64 more exceed the device budget of"));
+    EXPECT_EQ(grown, 0u);
+}
+
 TEST(MetalRope, ANegativePositionAndAnOddHeadAreRefused) {
     auto rig = metal_rig();
     const auto x = rig.floats(random_floats(8, 6));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "backend/metal/context.h"
@@ -163,6 +164,7 @@ TEST_F(WeightsTest, AreUsedWhereTheFileLies) {
     EXPECT_EQ(slice(weights, "b").host(), b.data.data());
     EXPECT_EQ(slice(weights, "a").buffer, slice(weights, "b").buffer);
     EXPECT_EQ(slice(weights, "a").buffer->length(), 3 * kPage);  // 43 KiB and a bit
+    EXPECT_EQ(weights.copied_bytes(), 0u);
     EXPECT_EQ(weights.bytes(), 43u * 1024);
     EXPECT_EQ(weights.untouched().size(), 1u);
     weights.mark_touched();
@@ -181,6 +183,7 @@ TEST_F(WeightsTest, CanBeCopiedInstead) {
     EXPECT_NE(slice(weights, "a").host(), a.data.data());
     EXPECT_EQ(slice(weights, "a").buffer->length(), 3u * 1024);
     EXPECT_EQ(slice(weights, "a").offset, 0u);
+    EXPECT_EQ(weights.copied_bytes(), 43u * 1024);
     EXPECT_EQ(weights.bytes(), 43u * 1024);
     EXPECT_TRUE(weights.untouched().empty());
 }
@@ -201,6 +204,7 @@ TEST_F(WeightsTest, OutsideAnyMappingOrAtOddAddressesAreCopied) {
     ASSERT_TRUE(weights.place(false));
     expect_placed(weights);
     EXPECT_EQ(slice(weights, "odd").offset, 0u);
+    EXPECT_EQ(weights.copied_bytes(), 2044u);
     EXPECT_EQ(weights.bytes(), 2044u);
     EXPECT_TRUE(weights.untouched().empty());
 }
@@ -370,6 +374,32 @@ TEST_F(WeightsTest, TheDeviceTouchesEveryPageOnceAtLoad) {
 TEST(WarmUp, AThreadReadsAPage) {
     EXPECT_EQ(metal::plan_warm_up(1), (metal::Launch{{1}, {256}}));
     EXPECT_EQ(metal::plan_warm_up(257), (metal::Launch{{2}, {256}}));
+}
+
+// As (buffer, first page, pages).
+TEST(WarmUp, ACommandBufferTouchesNoMoreThanItsShareOfPages) {
+    using Parts = std::vector<std::array<size_t, 3>>;
+    const auto plan = [](const std::vector<size_t>& pages, size_t max_pages) {
+        auto wrapped = std::vector<metal::Slice>();
+        for (size_t i = 0; i < pages.size(); ++i)
+            wrapped.push_back(
+                {.buffer = reinterpret_cast<MTL::Buffer*>(i + 1), .bytes = pages[i] * kPage});
+        auto all = std::vector<Parts>();
+        for (const auto& parts : metal::plan_warm_up_submissions(wrapped, max_pages)) {
+            all.emplace_back();
+            for (const auto& part : parts)
+                all.back().push_back({reinterpret_cast<size_t>(part.buffer), part.offset / kPage,
+                                      part.bytes / kPage});
+        }
+        return all;
+    };
+    EXPECT_EQ(plan({}, 4), std::vector<Parts>());
+    EXPECT_EQ(plan({4}, 4), (std::vector<Parts>{{{1, 0, 4}}}));
+    EXPECT_EQ(plan({9}, 4), (std::vector<Parts>{{{1, 0, 4}}, {{1, 4, 4}}, {{1, 8, 1}}}));
+    EXPECT_EQ(plan({1, 2, 6}, 4),
+              (std::vector<Parts>{{{1, 0, 1}, {2, 0, 2}, {3, 0, 1}}, {{3, 1, 4}}, {{3, 5, 1}}}));
+    // 30 GiB in pieces of 1 GiB.
+    EXPECT_EQ(plan({size_t{30} << 16}, metal::kWarmUpPages).size(), 30u);
 }
 
 TEST_F(WeightsTest, AWarmUpThatFailsFailsTheLoad) {

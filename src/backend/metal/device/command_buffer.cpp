@@ -60,6 +60,12 @@ bool Completion::wait(double bound_seconds) {
     return !is_pending_;
 }
 
+void Completion::wait_for_end() {
+    MINFER_ASSERT(is_pending_);
+    done_->acquire();
+    is_pending_ = false;
+}
+
 Result<CommandBuffer> CommandBuffer::open(const Device& device) {
     const AutoreleaseScope scope;
     auto opened = CommandBuffer(device);

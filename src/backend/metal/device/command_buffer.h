@@ -40,6 +40,8 @@ class Completion {
     void expect(MTL::CommandBuffer* commands);
     // Whether the work ended within the bound.
     bool wait(double bound_seconds);
+    // Until it ends. A command buffer that hangs is ended by the system.
+    void wait_for_end();
     // There is work whose wait was given up, and which may still touch its buffers.
     bool is_pending() const { return is_pending_; }
 

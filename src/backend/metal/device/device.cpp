@@ -30,7 +30,7 @@ Result<std::unique_ptr<Device>> Device::create(const std::string& library) {
     return device;
 }
 
-Result<Pipeline> Device::pipeline(std::string_view kernel) const {
+Result<Pipeline> Device::pipeline(std::string_view kernel, size_t threads) const {
     const AutoreleaseScope scope;
     const auto name = std::string(kernel);
     const auto function = NS::TransferPtr(
@@ -47,8 +47,12 @@ Result<Pipeline> Device::pipeline(std::string_view kernel) const {
     if (state->threadExecutionWidth() != kSimdWidth)
         return fail(Fault::Device, "kernel '{}' runs {} threads in a SIMD group here, not {}",
                     kernel, state->threadExecutionWidth(), kSimdWidth);
-    built_kernels_.push_back(name);
     const size_t max_threads = state->maxTotalThreadsPerThreadgroup();
+    if (max_threads < threads)
+        return fail(Fault::Device,
+                    "kernel '{}' is launched with {} threads in a threadgroup, here it can have {}",
+                    kernel, threads, max_threads);
+    built_kernels_.push_back(name);
     const size_t shared_bytes = state->staticThreadgroupMemoryLength();
     return Pipeline{.state = std::move(state),
                     .name = name,

@@ -11,6 +11,11 @@
 
 #include "base/result.h"
 
+extern "C" {  // of the Objective-C runtime; no header that metal-cpp includes has them
+void* objc_autoreleasePoolPush();
+void objc_autoreleasePoolPop(void* pool);
+}
+
 namespace minfer::metal {
 
 // Asked of the device once; nothing here is guessed.
@@ -47,9 +52,10 @@ class Device {
     // library that does not load.
     static Result<std::unique_ptr<Device>> create(const std::string& library);
 
-    // NotFound for a name the library does not have, Device for one that cannot be built or whose
-    // SIMD groups are not kSimdWidth wide.
-    Result<Pipeline> pipeline(std::string_view kernel) const;
+    // NotFound for a name the library does not have, Device for one that cannot be built, whose
+    // SIMD groups are not kSimdWidth wide, or whose registers leave less than the `threads` that
+    // the largest threadgroup of its launches has.
+    Result<Pipeline> pipeline(std::string_view kernel, size_t threads) const;
     // Of the library; and those that pipeline() built, in that order. A kernel that is in one list
     // only is a mistake that would otherwise show as mere slowness.
     std::vector<std::string> kernel_names() const;
@@ -81,13 +87,17 @@ class Device {
 };
 
 // Objects that Metal hands out autoreleased go away at the end of this scope unless retained. Every
-// thread that calls Metal needs one around the call.
+// thread that calls Metal needs one around the call. It is what @autoreleasepool compiles to: an
+// NS::AutoreleasePool would be an object more for each operation.
 class AutoreleaseScope {
   public:
-    AutoreleaseScope() : pool_(NS::TransferPtr(NS::AutoreleasePool::alloc()->init())) {}
+    AutoreleaseScope() : pool_(objc_autoreleasePoolPush()) {}
+    ~AutoreleaseScope() { objc_autoreleasePoolPop(pool_); }
+    AutoreleaseScope(const AutoreleaseScope&) = delete;
+    AutoreleaseScope& operator=(const AutoreleaseScope&) = delete;
 
   private:
-    NS::SharedPtr<NS::AutoreleasePool> pool_;
+    void* pool_;
 };
 
 // What an error of Metal says, with its domain's code.

@@ -17,7 +17,10 @@ static_assert(sizeof(MulMmArgs) == 16, "as the host lays it out");
 enum { kMulMmRows = 64, kMulMmDepth = 32, kMulMmThreads = 128 };
 
 // Threadgroup memory: the operand tiles, `bytes` an element, over which the results of tiles that
-// stick out lie later: 4 KiB of them, less than the weights alone.
+// stick out lie later: 8 tokens by 32 rows or fewer of each SIMD group, no more than the weights
+// alone take in tiles of half.
 constexpr uint32_t mul_mm_shared_bytes(uint32_t n_tokens, uint32_t bytes) {
     return (kMulMmRows + n_tokens) * kMulMmDepth * bytes;
 }
+static_assert(kMulMmThreads / 32 * 8 * 32 * 4 <= kMulMmRows * kMulMmDepth * 2,
+              "results fit where weights of half lay");

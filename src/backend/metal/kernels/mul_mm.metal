@@ -16,7 +16,7 @@
 #include "mul_mm.h"
 using namespace metal;
 
-namespace mul_mm {
+namespace mul_mm_tile {
 
 constant constexpr uint kRows = kMulMmRows, kDepth = kMulMmDepth, kSteps = kDepth / 8;
 constant constexpr uint kMatrix = 64;  // elements of one
@@ -62,6 +62,8 @@ static float scale_below_overflow(float peak) {
     return as_type<float>((268u - (as_type<uint>(peak) >> 23)) << 23);
 }
 
+}  // namespace mul_mm_tile
+
 template <typename Type, typename T, uint kTokens>
 [[max_total_threads_per_threadgroup(kMulMmThreads)]]
 kernel void mul_mm(device const uchar* weights [[buffer(0)]],
@@ -73,8 +75,11 @@ kernel void mul_mm(device const uchar* weights [[buffer(0)]],
                    uint thread_index [[thread_index_in_threadgroup]],
                    uint simd [[simdgroup_index_in_threadgroup]],
                    uint lane [[thread_index_in_simdgroup]]) {
-    constexpr uint kPer = Share<kTokens>::kPerThread, kTall = Share<kTokens>::kTall;
-    constexpr uint kAcross = Share<kTokens>::kAcross, kOutputs = Share<kTokens>::kOutputs;
+    using Shares = mul_mm_tile::Share<kTokens>;
+    constexpr uint kPer = Shares::kPerThread, kTall = Shares::kTall;
+    constexpr uint kAcross = Shares::kAcross, kOutputs = Shares::kOutputs;
+    constexpr uint kRows = mul_mm_tile::kRows, kDepth = mul_mm_tile::kDepth;
+    constexpr uint kSteps = mul_mm_tile::kSteps, kMatrix = mul_mm_tile::kMatrix;
     constexpr bool kOverflows = is_same_v<T, half>;
     const uint first_row = group.y * kRows, first_token = group.x * kTokens;
     const uint in_dim = args.in_dim;
@@ -117,11 +122,12 @@ kernel void mul_mm(device const uchar* weights [[buffer(0)]],
                 sums[i][j] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
         }
         for (uint k = 0; k < in_dim; k += kDepth) {
-            const dequant::Weights16 w = load_weights<Type>(weight_row, k + 16 * piece, in_dim);
+            const dequant::Weights16 w =
+                mul_mm_tile::load_weights<Type>(weight_row, k + 16 * piece, in_dim);
             float4 v[kPer];
 #pragma unroll
             for (uint i = 0; i < kPer; ++i) {
-                v[i] = load_activations<Type>(tokens[i], k + 4 * quad, in_dim);
+                v[i] = mul_mm_tile::load_activations<Type>(tokens[i], k + 4 * quad, in_dim);
                 if constexpr (kOverflows) {
                     const float4 size = abs(v[i]);
                     peak[i] = max(peak[i], max(max(size.x, size.y), max(size.z, size.w)));
@@ -171,7 +177,7 @@ kernel void mul_mm(device const uchar* weights [[buffer(0)]],
         const float most = peaks[lane % kTokens];
         scaled = simd_any(most > HALF_MAX);
         if (!scaled) break;
-        if (most > HALF_MAX) lane_scale = scale_below_overflow(most);
+        if (most > HALF_MAX) lane_scale = mul_mm_tile::scale_below_overflow(most);
 #pragma unroll
         for (uint i = 0; i < kPer; ++i) scale[i] = simd_shuffle(lane_scale, ushort(token + i));
     }
@@ -212,11 +218,9 @@ kernel void mul_mm(device const uchar* weights [[buffer(0)]],
     }
 }
 
-}  // namespace mul_mm
-
 #define MINFER_MUL_MM(name, Type, T, tokens)                                                     \
     template [[host_name("mul_mm_" #name "_" #T "_" #tokens)]] kernel void                       \
-    mul_mm::mul_mm<dequant::Type, T, tokens>(device const uchar*, device const float*,           \
+    mul_mm<dequant::Type, T, tokens>(device const uchar*, device const float*,           \
                                              device float*, constant MulMmArgs&, threadgroup T*, \
                                              uint2, uint, uint, uint);
 #define MINFER_MUL_MM_TILES(name, Type, T) \
