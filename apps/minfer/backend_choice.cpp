@@ -186,7 +186,15 @@ EngineOptions engine_options(const DeviceOptions& options, const Environment& en
     return {.memory_budget_bytes = physical_memory(),
             .gpu_layers = count.value_or(SIZE_MAX),  // all, auto
             .fuse_qkv = env.fuse_qkv,
-            .fuse_ffn = env.fuse_ffn};
+            .fuse_ffn = env.fuse_ffn,
+            .concat_weights = env.concat_weights};
+}
+
+Result<std::unique_ptr<Engine>> make_engine(Model& model, const Devices& devices,
+                                            const EngineOptions& options) {
+    if (options.concat_weights && options.gpu_layers > 0 && !devices.gpu.empty())
+        MINFER_TRY(model.join_weights(options.fuse_qkv, options.fuse_ffn));
+    return Engine::create(model, devices.pointers(), options);
 }
 
 std::string plan_text(const Devices& devices, const Engine& engine) {

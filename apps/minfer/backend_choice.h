@@ -46,6 +46,11 @@ Result<Devices> choose_devices(const DeviceOptions& options, const Environment& 
 // What flags and environment say about where and how a model runs.
 EngineOptions engine_options(const DeviceOptions& options, const Environment& env);
 
+// An engine on these devices. Where `options` asks for joined weights and a GPU may take them,
+// `model` has them from then on.
+Result<std::unique_ptr<Engine>> make_engine(Model& model, const Devices& devices,
+                                            const EngineOptions& options);
+
 // What runs where and why, for the line printed at load; the engine's current graph tells.
 std::string plan_text(const Devices& devices, const Engine& engine);
 

@@ -114,7 +114,7 @@ struct Setup {
 };
 
 Result<> bench_setup(const BenchOptions& options, const Setup& setup,
-                     const std::vector<Test>& tests, const Model& model, const Environment& env,
+                     const std::vector<Test>& tests, Model& model, const Environment& env,
                      BenchReport& report, Console& console) {
     auto device = options.model.device;
     device.threads = setup.threads;
@@ -125,7 +125,7 @@ Result<> bench_setup(const BenchOptions& options, const Setup& setup,
     auto how = engine_options(device, env);
     how.n_ctx = static_cast<size_t>(longest);
     how.n_ubatch = static_cast<size_t>(n_ubatch);
-    const auto engine = MINFER_TRY(Engine::create(model, devices.pointers(), how));
+    const auto engine = MINFER_TRY(make_engine(model, devices, how));
     const auto& offload = engine->offload();
     for (const auto& refusal : offload.refusals) console.note("note: {}", refusal);
     const auto facts = read_facts(model.file());

@@ -38,6 +38,7 @@ Result<> set_opposite(std::string_view text, Environment& env) {
 
 constexpr auto kFuseQkv = [](Environment& env) -> bool& { return env.fuse_qkv; };
 constexpr auto kFuseFfn = [](Environment& env) -> bool& { return env.fuse_ffn; };
+constexpr auto kConcatWeights = [](Environment& env) -> bool& { return env.concat_weights; };
 constexpr auto kTraceLabels = [](Environment& env) -> bool& { return env.trace_labels; };
 constexpr auto kCopyWeights = [](Environment& env) -> bool& {
     return env.metal.options.copy_weights;
@@ -107,6 +108,8 @@ constexpr Variable kVariables[] = {
     {"MINFER_NO_FUSE_QKV", "1: separate GPU nodes for the projections of a generated token",
      set_opposite<kFuseQkv>},
     {"MINFER_NO_FUSE_FFN", "1: separate GPU nodes for its feed-forward", set_opposite<kFuseFfn>},
+    {"MINFER_CONCAT_WEIGHTS", "1: those two, not separate, read joined copies of their weights",
+     set_switch<kConcatWeights>},
     {"MINFER_WEIGHT_COPY", "1: the GPU uses copies of the weights, not the file's pages",
      set_switch<kCopyWeights>},
     {"MINFER_GEMM", "0: no matrix-matrix kernels on the GPU", set_switch<kGemm>},

@@ -22,6 +22,7 @@ struct Environment {
     CpuActivations cpu_activations = CpuActivations::Quantized;
     MetalSettings metal;
     bool fuse_qkv = true, fuse_ffn = true;  // decode nodes of a GPU
+    bool concat_weights = false;            // those nodes read joined copies of their weights
     bool trace_labels = false;              // say every dispatch of a GPU
     std::string home;                       // for a path beginning with ~/
     std::vector<std::string> for_gpu;       // variables that are set and that only a GPU heeds

@@ -31,7 +31,7 @@ Result<std::string> export_graph(const GraphOptions& options, const Environment&
     auto how = engine_options(options.model.device, env);
     how.n_ctx = n_ctx;
     how.n_ubatch = n_tokens;
-    const auto engine = MINFER_TRY(Engine::create(*model, devices.pointers(), how));
+    const auto engine = MINFER_TRY(make_engine(*model, devices, how));
     for (const auto& refusal : engine->offload().refusals) console.note("note: {}", refusal);
     MINFER_TRY(engine->prepare(n_tokens, 1));
     const auto facts = read_facts(model->file());

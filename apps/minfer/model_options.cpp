@@ -88,6 +88,12 @@ Result<> bring_in(const Model& model, const std::string& path, const ModelOption
     return {};
 }
 
+size_t weights_bytes(const Model& model) {
+    size_t bytes = 0;
+    for (const auto& weight : model.weights()) bytes += weight.data.size();
+    return bytes;
+}
+
 // What a folder offers: single files and first parts, without projectors for images.
 std::vector<fs::path> models_in(const fs::path& folder) {
     std::vector<fs::path> found;
@@ -251,16 +257,16 @@ Result<Loaded> open_model(const ModelOptions& options, const Environment& env, C
 
 Result<> start(Loaded& loaded, const ModelOptions& options, Console& console) {
     MINFER_TRY(bring_in(*loaded.model, loaded.path, options, console));
-    loaded.engine =
-        MINFER_TRY(Engine::create(*loaded.model, loaded.devices.pointers(), loaded.options));
+    const auto weights = weights_bytes(*loaded.model);
+    loaded.engine = MINFER_TRY(make_engine(*loaded.model, loaded.devices, loaded.options));
+    const auto joined = weights_bytes(*loaded.model) - weights;
     const auto& hparams = loaded.model->hparams();
     const auto n_ctx = loaded.options.n_ctx;
     const auto format = loaded.options.kv_format;
-    size_t weights = 0;
-    for (const auto& weight : loaded.model->weights()) weights += weight.data.size();
     const auto kv = 2 * hparams.n_layer * n_ctx * kv_layout(format, hparams.kv_width()).row_bytes;
-    console.note("{}; weights {}, context {} with f32 KV {}",
+    console.note("{}; weights {}{}, context {} with f32 KV {}",
                  plan_text(loaded.devices, *loaded.engine), bytes_text(weights),
+                 joined > 0 ? fmt::format(" and {} joined", bytes_text(joined)) : "",
                  counted(n_ctx, "token"), bytes_text(kv));
     console.release_notes();
     if (options.warmup) MINFER_TRY(warm_up(*loaded.engine));

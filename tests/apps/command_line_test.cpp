@@ -147,8 +147,9 @@ TEST(CommandLine, BadVariablesAreUsageErrorsNamingValueAndChoices) {
             with("MINFER_CPU_ACT", "f16"));
     for (const std::string name :
          {"MINFER_DISABLE_METAL", "MINFER_DISABLE_MPS", "MINFER_NO_FUSE_QKV", "MINFER_NO_FUSE_FFN",
-          "MINFER_WEIGHT_COPY", "MINFER_GEMM", "MINFER_GEMM_F32", "MINFER_NO_FLOAT_GEMM",
-          "MINFER_NO_MULTI_COLUMN", "MINFER_NO_RMS_256", "MINFER_TRACE_LABELS"})
+          "MINFER_CONCAT_WEIGHTS", "MINFER_WEIGHT_COPY", "MINFER_GEMM", "MINFER_GEMM_F32",
+          "MINFER_NO_FLOAT_GEMM", "MINFER_NO_MULTI_COLUMN", "MINFER_NO_RMS_256",
+          "MINFER_TRACE_LABELS"})
         refuses(args, "environment variable " + name + ": 'yes' is not one of 1, 0, true",
                 with(name, "yes"));
     refuses(args,

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "apps/program.h"
 #include "random_model/random_model.h"
@@ -79,6 +80,32 @@ TEST(MetalStory, ADecodeStepIsFusedUnlessSwitchedOff) {
     EXPECT_EQ(
         decode(with("MINFER_NO_FUSE_FFN", "1")),
         (Count{{"FusedQkvNorm", kBlocks}, {"FusedFfn", 0}, {"KvStore", 0}, {"SwiGlu", kBlocks}}));
+}
+
+TEST(MetalStory, DecodeReadsJoinedWeightsWhenAskedToAndAnswersTheSame) {
+    const auto weights_of_a_node = [](std::string join) {
+        const auto outcome = minfer_says({"graph", MINFER_STORY_MODEL, "--phase", "decode",
+                                          "--format", "json", "--device", "metal"},
+                                         with("MINFER_CONCAT_WEIGHTS", std::move(join)));
+        EXPECT_EQ(outcome.code, 0) << outcome.err;
+        std::set<size_t> counts;
+        for (const auto& node : json::parse(outcome.out)["nodes"])
+            if (node["op"] == "FusedFfn") counts.insert(node["weights"].size());
+        return counts;
+    };
+    EXPECT_EQ(weights_of_a_node("0"), std::set<size_t>{2});  // gate and up
+    EXPECT_EQ(weights_of_a_node("1"), std::set<size_t>{1});
+    const auto answer = [](std::string device, std::string join) {
+        return minfer_says({"run", MINFER_STORY_MODEL, "Once upon a time", "-n", "12", "--greedy",
+                            "--device", device},
+                           with("MINFER_CONCAT_WEIGHTS", std::move(join)));
+    };
+    const auto joined = answer("metal", "1"), separate = answer("metal", "0");
+    ASSERT_EQ(joined.code, 0) << joined.err;
+    EXPECT_EQ(joined.out, separate.out);
+    EXPECT_THAT(joined.err, HasSubstr(" joined, context "));
+    EXPECT_THAT(separate.err, Not(HasSubstr("joined")));
+    EXPECT_THAT(answer("cpu", "1").err, Not(HasSubstr("joined")));
 }
 
 TEST_F(MetalDevice, ThePlanSaysHowMuchOfTheModelIsThere) {
