@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +38,19 @@ void drain(int& descriptor, std::string& into) {
     }
 }
 
+void close_both(const std::array<int, 2>& ends) {
+    for (const int end : ends) close(end);
+}
+
+// The program and those it starts are one process group, which gets SIGTERM when the last writer of
+// the pipe behind `life` is gone: this process, however it ended. PR_SET_PDEATHSIG would reach only
+// the program itself, and would come when the thread that started it ends.
+void end_with_this_process(int life, pid_t group) {
+    fcntl(life, F_SETSIG, SIGTERM);
+    fcntl(life, F_SETOWN, -group);
+    fcntl(life, F_SETFL, O_ASYNC);
+}
+
 constexpr std::string_view kFolderPrefix = "softmetal-";
 
 struct OpenFolders {
@@ -48,11 +62,20 @@ OpenFolders& open_folders() {
     return *all;
 }
 
-// Folders of processes that were killed. One hour spares those whose process only seems to be gone,
-// because it runs in another container.
+// A lock of a folder that goes with the process, however it ends; -1 when another holds it.
+int lock_folder(const std::filesystem::path& folder) {
+    const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (file < 0) return -1;
+    if (flock(file, LOCK_EX | LOCK_NB) == 0) return file;
+    close(file);
+    return -1;
+}
+
+// Folders of processes that were killed. The lock spares those whose process only seems to be gone,
+// because it runs in another container; the seconds those that are not locked yet.
 void remove_left_behind(const std::filesystem::path& base) {
     std::error_code ignored;
-    const auto limit = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+    const auto limit = std::filesystem::file_time_type::clock::now() - std::chrono::seconds(2);
     for (const auto& entry : std::filesystem::directory_iterator(base, ignored)) {
         const auto name = entry.path().filename().string();
         if (!name.starts_with(kFolderPrefix)) continue;
@@ -63,7 +86,11 @@ void remove_left_behind(const std::filesystem::path& base) {
             continue;
         const bool is_gone = kill(owner, 0) != 0 && errno == ESRCH;
         const auto written = entry.last_write_time(ignored);
-        if (is_gone && written < limit) std::filesystem::remove_all(entry.path(), ignored);
+        if (!is_gone || written >= limit) continue;
+        const int lock = lock_folder(entry.path());
+        if (lock < 0) continue;
+        std::filesystem::remove_all(entry.path(), ignored);
+        close(lock);
     }
 }
 
@@ -71,14 +98,14 @@ void remove_left_behind(const std::filesystem::path& base) {
 
 Result<Process> Process::start(const std::vector<std::string>& arguments) {
     // O_CLOEXEC: programs started by other threads at the same time must not hold these ends open.
-    std::array<int, 2> out{}, error{};
-    if (pipe2(out.data(), O_CLOEXEC) != 0) return fail("pipe: " + reason(errno));
-    if (pipe2(error.data(), O_CLOEXEC) != 0) {
+    std::array<std::array<int, 2>, 3> pipes{};
+    for (size_t i = 0; i < pipes.size(); ++i) {
+        if (pipe2(pipes[i].data(), O_CLOEXEC) == 0) continue;
         const int why = errno;
-        close(out[0]);
-        close(out[1]);
+        while (i-- > 0) close_both(pipes[i]);
         return fail("pipe: " + reason(why));
     }
+    const auto& [out, error, life] = pipes;
     std::vector<char*> argv;
     for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
@@ -87,6 +114,7 @@ Result<Process> Process::start(const std::vector<std::string>& arguments) {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, out[1], 1);
     posix_spawn_file_actions_adddup2(&actions, error[1], 2);
+    posix_spawn_file_actions_adddup2(&actions, life[0], life[0]);  // stays open there
     pid_t pid = 0;
     // Signals that this process waits for shall end the other one.
     posix_spawnattr_t attributes;
@@ -94,24 +122,29 @@ Result<Process> Process::start(const std::vector<std::string>& arguments) {
     sigset_t none;
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     const int failed = posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     close(out[1]);
     close(error[1]);
+    if (failed == 0) end_with_this_process(life[0], pid);
+    close(life[0]);
     if (failed != 0) {
         close(out[0]);
         close(error[0]);
+        close(life[1]);
         return fail("cannot start '" + arguments[0] + "': " + reason(failed));
     }
-    return Process(pid, out[0], error[0]);
+    return Process(pid, out[0], error[0], life[1]);
 }
 
 Process::Process(Process&& other) noexcept
     : pid_(std::exchange(other.pid_, 0)),
       out_(std::exchange(other.out_, -1)),
-      error_(std::exchange(other.error_, -1)) {}
+      error_(std::exchange(other.error_, -1)),
+      life_(std::exchange(other.life_, -1)) {}
 
 Process::~Process() {
     if (pid_ != 0) wait();
@@ -130,6 +163,7 @@ ProcessOutput Process::wait() {
     while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
     }
     pid_ = 0;
+    close(life_);
     result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     return result;
 }
@@ -147,7 +181,7 @@ Result<TemporaryFolder> TemporaryFolder::create() {
     if (mkdtemp(pattern.data()) == nullptr)
         return fail("cannot create a folder in '" + base.string() + "': " + reason(errno));
     open.paths.insert(pattern);
-    return TemporaryFolder(pattern);
+    return TemporaryFolder(pattern, lock_folder(pattern));
 }
 
 TemporaryFolder::~TemporaryFolder() {
@@ -157,6 +191,7 @@ TemporaryFolder::~TemporaryFolder() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
     open.paths.erase(path_);
+    if (lock_ >= 0) close(lock_);
 }
 
 void TemporaryFolder::remove_all_for_good() {

@@ -121,7 +121,7 @@ TEST_F(Command, LeavesNoTemporaryFilesWhenItIsStopped) {
     fs::create_directory(path("tmp"));
     fs::create_directory(path("tmp/softmetal-999999999-abcdef"));  // of a process long gone
     fs::last_write_time(path("tmp/softmetal-999999999-abcdef"),
-                        fs::file_time_type::clock::now() - std::chrono::hours(2));
+                        fs::file_time_type::clock::now() - std::chrono::seconds(10));
     fs::create_directory(path("tmp/softmetal-notes"));
     const std::string script = "TMPDIR=" + path("tmp") + " SOFTMETAL_CLANG=" + path("clang") + " " +
                                SOFTMETAL_MSLC + " " + path("b.metal") + " & until ls " +
@@ -132,6 +132,45 @@ TEST_F(Command, LeavesNoTemporaryFilesWhenItIsStopped) {
     auto process = Process::start({"/bin/sh", "-c", script});
     ASSERT_TRUE(process) << process.error();
     EXPECT_THAT(process->wait().out, testing::EndsWith("status 143\nsoftmetal-notes\n"));
+}
+
+TEST_F(Command, TakesTheCompilersProcessesWithItWhenItIsKilled) {
+    // Like clang's driver: a program that waits for another one.
+    write("clang",
+          "#!/bin/sh\n[ \"$1\" = --version ] && echo clang version 19 && exit\n"
+          "sleep 600 &\necho $$ $! > " +
+              path("pids") + ".new\nmv " + path("pids") + ".new " + path("pids") + "\nwait\n");
+    fs::permissions(path("clang"), fs::perms::owner_all);
+    fs::create_directory(path("tmp"));
+    // A zombie, which nobody may reap here, has ended too.
+    const std::string script =
+        "TMPDIR=" + path("tmp") + " SOFTMETAL_CLANG=" + path("clang") + " " + SOFTMETAL_MSLC + " " +
+        path("b.metal") + " & until [ -e " + path("pids") +
+        " ]; do sleep 0.01; done; kill -KILL $!; " + "for pid in $(cat " + path("pids") +
+        "); do n=0; "
+        "while grep -q '^State:.[^Z]' /proc/$pid/status 2>/dev/null && [ $n -lt 500 ]; do "
+        "sleep 0.01; n=$((n+1)); done; [ $n -lt 500 ] && echo ended || kill -KILL $pid; done";
+    auto process = Process::start({"/bin/sh", "-c", script});
+    ASSERT_TRUE(process) << process.error();
+    EXPECT_THAT(process->wait().out, testing::EndsWith("ended\nended\n"));
+}
+
+TEST_F(Command, SparesATemporaryFolderThatSomebodyHolds) {
+    fs::create_directory(path("tmp"));
+    const auto held = path("tmp/softmetal-999999999-abcdef");  // of another container's process
+    fs::create_directory(held);
+    fs::last_write_time(held, fs::file_time_type::clock::now() - std::chrono::seconds(10));
+    const auto compile = "TMPDIR=" + path("tmp") + " " + SOFTMETAL_MSLC + " -S " + path("b.metal");
+    const auto run_script = [](const std::string& script) {
+        auto process = Process::start({"/bin/sh", "-c", script});
+        ASSERT_TRUE(process) << process.error();
+        const auto output = process->wait();
+        EXPECT_EQ(output.status, 0) << output.error;
+    };
+    run_script("exec 9<" + held + " && flock 9 && " + compile);
+    EXPECT_TRUE(fs::exists(held));
+    run_script(compile);
+    EXPECT_FALSE(fs::exists(held));
 }
 
 TEST_F(Command, RefusesWhatItDoesNotKnow) {
