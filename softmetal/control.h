@@ -63,6 +63,13 @@ void hang_next_command_buffer(MTL::Device* device, double seconds);
 void refuse_allocation(MTL::Device* device, uint64_t nth);  // 1: the next one
 void fail_next_pipeline(MTL::Device* device, std::string reason);
 
+// No thread of the runtime can be started any more, as in a process that has as many as it may.
+void refuse_threads(bool on);
+
+// Why the last device or command queue that could not be had is nil: Metal has no word for it.
+// Empty: there was none.
+std::string why_nil();
+
 // Live objects of the software runtime, by class, for leak tests.
 struct LiveObjects {
     std::string class_name;

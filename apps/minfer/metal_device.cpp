@@ -14,7 +14,7 @@ std::optional<BackendEntry> metal_entry(const MetalSettings& settings) {
         .software = kSoftwareMetal,
         .unavailable = [by = settings.disabled_by]() -> std::optional<std::string> {
             if (!by.empty()) return "disabled by " + by;
-            return metal_unavailable();
+            return why_no_metal();
         },
         .make = [settled]() -> Result<std::unique_ptr<Backend>> { return make_metal(settled); }};
 }

@@ -6,12 +6,18 @@
 #include <utility>
 
 #include "softmetal/api/command_buffer.h"
+#include "softmetal/api/errors.h"
 #include "softmetal/objc/define_class.h"
 
 namespace softmetal::api {
 
 CommandQueue::CommandQueue(objc::Ref<Device> on, uint64_t max_command_buffers)
     : device(std::move(on)), max_command_buffers_(max_command_buffers) {}
+
+Result<> CommandQueue::start() {
+    if (auto started = handlers_.start(); !started) return started;
+    return runs_.start();
+}
 
 void CommandQueue::take_place() {
     const auto told = std::chrono::steady_clock::now() + std::chrono::seconds(10);
@@ -90,7 +96,12 @@ CommandQueue* new_command_queue(Device* device) { return new_command_queue_with_
 
 CommandQueue* new_command_queue_with_count(Device* device, NS::UInteger count) {
     if (count == 0) return nullptr;
-    return objc::make<CommandQueue>(objc::Ref<Device>::retaining(device), count).leak();
+    auto queue = objc::make<CommandQueue>(objc::Ref<Device>::retaining(device), count);
+    if (const auto started = queue->start(); !started) {
+        keep_reason_of_nil("no command queue: " + started.error());
+        return nullptr;
+    }
+    return queue.leak();
 }
 
 CommandQueue* new_command_queue_with_descriptor(Device* device,

@@ -39,6 +39,9 @@ struct CommandQueue : objc::Object {
     void commit(CommandBuffer* buffer);
     void forget(CommandBuffer* buffer);
 
+    // Starts its threads. Without them it is no queue.
+    Result<> start();
+
     SerialThread& handlers() { return handlers_; }
 
     const objc::Ref<Device> device;

@@ -1,6 +1,8 @@
 #include "softmetal/control.h"
 
 #include "softmetal/api/device.h"
+#include "softmetal/api/errors.h"
+#include "softmetal/base/thread.h"
 
 namespace softmetal {
 namespace {
@@ -27,6 +29,8 @@ void hang_next_command_buffer(MTL::Device* device, double seconds) {
     of(device).ask({.fails_with = std::nullopt, .hangs_for = seconds});
 }
 void refuse_allocation(MTL::Device* device, uint64_t nth) { of(device).refuse_allocation(nth); }
+void refuse_threads(bool on) { refuse_new_threads(on); }
+std::string why_nil() { return api::reason_of_nil(); }
 void fail_next_pipeline(MTL::Device* device, std::string reason) {
     of(device).fail_next_pipeline(std::move(reason));
 }

@@ -14,6 +14,7 @@
 #include "softmetal/api/command_queue.h"
 #include "softmetal/api/compute_pipeline.h"
 #include "softmetal/api/counters.h"
+#include "softmetal/api/errors.h"
 #include "softmetal/api/event.h"
 #include "softmetal/api/fence.h"
 #include "softmetal/api/fork.h"
@@ -32,6 +33,17 @@ namespace {
 uint64_t machine_memory() {
     return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
            static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+uint64_t memory_of(const DeviceProfile& profile) {
+    return profile.memory_bytes ? profile.memory_bytes : machine_memory() / 4 * 3;
+}
+
+// Addresses are plentiful; twice what could ever be allocated leaves room between long-lived
+// buffers.
+uint64_t address_bytes_of(const DeviceProfile& profile) {
+    constexpr uint64_t kAtLeast = uint64_t{64} << 30;
+    return kAtLeast + 2 * std::max(memory_of(profile), machine_memory());
 }
 
 DeviceLimits limits_of(const DeviceProfile& profile, uint64_t memory_bytes) {
@@ -70,19 +82,14 @@ uint64_t next_registry_id() {
 
 }  // namespace
 
-Device::Device(const DeviceProfile& with)
+Device::Device(const DeviceProfile& with, std::shared_ptr<MemorySpace> space)
     : profile(with),
-      limits(limits_of(with, with.memory_bytes ? with.memory_bytes : machine_memory() / 4 * 3)),
-      memory_bytes(with.memory_bytes ? with.memory_bytes : machine_memory() / 4 * 3),
+      limits(limits_of(with, memory_of(with))),
+      memory_bytes(memory_of(with)),
       registry_id(next_registry_id()),
-      checks(checks_from_environment()) {
+      checks(checks_from_environment()),
+      space_(std::move(space)) {
     watch_forks();
-    // Addresses are plentiful; twice what could ever be allocated leaves room between long-lived
-    // buffers.
-    constexpr uint64_t kAtLeast = uint64_t{64} << 30;
-    auto space = MemorySpace::create(kAtLeast + 2 * std::max(memory_bytes, machine_memory()));
-    if (!space) objc::stop("no device memory: %s", space.error().c_str());
-    space_ = *std::move(space);
 }
 
 Device::~Device() {
@@ -262,7 +269,9 @@ NS::UInteger compilation_tasks(Device*) {
 }
 
 objc::Ref<objc::Array> all_devices() {
-    return objc::make_array(std::vector<objc::Ref<Device>>{system_default_device()});
+    std::vector<objc::Ref<Device>> all;
+    if (auto device = system_default_device()) all.push_back(std::move(device));
+    return objc::make_array(all);
 }
 
 struct DeviceObserver : objc::Object {};
@@ -274,7 +283,12 @@ objc::Ref<Device> system_default_device() {
     if (registry().device != nullptr) {
         if (auto device = objc::try_retain(registry().device)) return device;
     }
-    auto made = objc::make<Device>(registry().profile);
+    auto space = MemorySpace::create(address_bytes_of(registry().profile));
+    if (!space) {
+        keep_reason_of_nil("no device memory: " + space.error());
+        return nullptr;
+    }
+    auto made = objc::make<Device>(registry().profile, *std::move(space));
     registry().device = made.get();
     return made;
 }

@@ -23,7 +23,7 @@ struct Buffer;
 struct CommandQueue;
 
 struct Device : objc::Object {
-    explicit Device(const DeviceProfile& profile);
+    Device(const DeviceProfile& profile, std::shared_ptr<MemorySpace> space);
     ~Device();
 
     // ---- Memory
@@ -66,7 +66,7 @@ struct Device : objc::Object {
     std::atomic<bool> maximizes_compilation = false;
 
   private:
-    std::shared_ptr<MemorySpace> space_;
+    const std::shared_ptr<MemorySpace> space_;
     std::atomic<uint64_t> allocated_ = 0;
 
     Mutex mutex_;
@@ -83,6 +83,7 @@ struct Device : objc::Object {
 };
 
 // The device that MTLCreateSystemDefaultDevice gives while it lives. A new profile makes a new one.
+// Null where the system has no memory for one (control.h's why_nil).
 objc::Ref<Device> system_default_device();
 
 void register_device();

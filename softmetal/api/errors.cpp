@@ -1,5 +1,8 @@
 #include "softmetal/api/errors.h"
 
+#include <utility>
+
+#include "softmetal/base/mutex.h"
 #include "softmetal/objc/foundation/string.h"
 
 SOFTMETAL_STRING_CONSTANT(MTLCommandBufferErrorDomain, "MTLCommandBufferErrorDomain");
@@ -16,6 +19,30 @@ SOFTMETAL_STRING_CONSTANT(MTLIOErrorDomain, "MTLIOErrorDomain");
 SOFTMETAL_STRING_CONSTANT(MTLTensorDomain, "MTLTensorDomain");
 
 namespace softmetal::api {
+namespace {
+
+struct NilReason {
+    Mutex mutex;
+    std::string why SOFTMETAL_GUARDED_BY(mutex);
+};
+NilReason& nil_reason() {
+    static auto* const one = new NilReason;
+    return *one;
+}
+
+}  // namespace
+
+void keep_reason_of_nil(std::string why) {
+    auto& reason = nil_reason();
+    const auto lock = MutexLock(reason.mutex);
+    reason.why = std::move(why);
+}
+
+std::string reason_of_nil() {
+    auto& reason = nil_reason();
+    const auto lock = MutexLock(reason.mutex);
+    return reason.why;
+}
 
 objc::Ref<objc::Error> make_error(const objc::ConstantString* domain, int64_t code,
                                   std::string_view description, objc::Array* reports) {

@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -28,8 +30,12 @@ std::string system_error(const char* what) {
 }  // namespace
 
 Result<std::shared_ptr<MemorySpace>> MemorySpace::create(uint64_t address_bytes) {
-    // Where addresses are rationed (ulimit -v) a smaller space will do.
-    constexpr uint64_t kEnough = uint64_t{1} << 30;
+    // A smaller space will do. Both views of it leave half of a ration to the rest of the program:
+    // the stacks of its threads, its heap, the files it maps.
+    constexpr uint64_t kEnough = uint64_t{64} << 20;
+    rlimit ration = {};
+    if (getrlimit(RLIMIT_AS, &ration) == 0 && ration.rlim_cur != RLIM_INFINITY)
+        address_bytes = std::min<uint64_t>(address_bytes, ration.rlim_cur / 4);
     for (;; address_bytes /= 2) {
         auto space = create_exactly(whole_pages(address_bytes));
         if (space || address_bytes / 2 < kEnough) return space;

@@ -38,7 +38,8 @@ enum class HostView : uint8_t { Mapped, None };
 // The address ranges and the file that buffers are cut from. Kept alive by its allocations.
 class MemorySpace : public std::enable_shared_from_this<MemorySpace> {
   public:
-    // Reserves addresses, not memory; fewer than asked for where they cannot be had.
+    // Reserves addresses, not memory; fewer than asked for where they are rationed (ulimit -v) or
+    // cannot be had.
     static Result<std::shared_ptr<MemorySpace>> create(uint64_t address_bytes);
     ~MemorySpace();
     MemorySpace(const MemorySpace&) = delete;

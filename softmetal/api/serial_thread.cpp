@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "softmetal/api/fork.h"
+#include "softmetal/base/thread.h"
 #include "softmetal/objc/object.h"
 
 namespace softmetal::api {
@@ -41,14 +42,23 @@ SerialThread::~SerialThread() {
 
 void SerialThread::add(std::function<void()> task) {
     stop_if_forked("work in the background");
+    if (!start()) {
+        const auto pool = objc::AutoreleaseScope();
+        return task();
+    }
     {
         const auto lock = MutexLock(state_->mutex);
         state_->tasks.push_back(std::move(task));
     }
     state_->changed.notify_one();
+}
+
+Result<> SerialThread::start() {
     const auto lock = MutexLock(mutex_);
-    if (std::exchange(started_, true)) return;
-    thread_ = std::thread([state = state_] { run(*state); });
+    if (started_) return {};
+    thread_ = SOFTMETAL_TRY(start_thread([state = state_] { run(*state); }));
+    started_ = true;
+    return {};
 }
 
 bool SerialThread::is_current() { return on_serial_thread; }

@@ -1,5 +1,5 @@
-// A thread that runs tasks one after the other, in the order they were added. It starts with the
-// first task. What runs handlers and compiles in the background.
+// A thread that runs tasks one after the other, in the order they were added. What runs handlers
+// and compiles in the background.
 #pragma once
 
 #include <deque>
@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "softmetal/base/mutex.h"
+#include "softmetal/base/result.h"
 
 namespace softmetal::api {
 
@@ -20,6 +21,11 @@ class SerialThread {
     SerialThread(const SerialThread&) = delete;
     SerialThread& operator=(const SerialThread&) = delete;
 
+    // Starts the thread, if it does not run yet.
+    Result<> start();
+
+    // Starts the thread. Where that cannot be, the caller runs the task, before this returns:
+    // whoever cannot have that has called start().
     void add(std::function<void()> task);
 
     // True on any SerialThread: code there must not wait for tasks to run.
@@ -36,7 +42,7 @@ class SerialThread {
 
     std::shared_ptr<State> state_;
     Mutex mutex_;
-    bool started_ SOFTMETAL_GUARDED_BY(mutex_) = false;
+    bool started_ SOFTMETAL_GUARDED_BY(mutex_) = false;  // stays true when thread_ moves away
     std::thread thread_ SOFTMETAL_GUARDED_BY(mutex_);
 };
 

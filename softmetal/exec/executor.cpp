@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "softmetal/base/thread.h"
 #include "softmetal/exec/grid.h"
 #include "softmetal/exec/worker.h"
 
@@ -49,10 +50,13 @@ struct Job {
         error = std::move(why);
     }
 
-    // Works until nothing is left.
-    void work() {
+    // Works until nothing is left. A helper for which there is no memory leaves the work to others.
+    void work(bool is_helper) {
         Worker& worker = Worker::of_this_thread();
-        if (!worker.begin(plan)) return fail_at(0, worker.error());
+        if (!worker.begin(plan)) {
+            if (!is_helper) fail_at(0, worker.error());
+            return;
+        }
         const uint64_t count = plan.group_count();
         while (has_work()) {
             const uint64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
@@ -90,10 +94,15 @@ struct Executor::Impl {
     bool is_stopping = false;
     // Nanoseconds a thread of a kernel took lately, to judge what a run will cost.
     std::unordered_map<const sm_kernel*, double> costs;
-    std::vector<std::jthread> threads;
+    std::vector<std::thread> threads;
 
     explicit Impl(int workers) {
-        for (int i = 1; i < workers; ++i) threads.emplace_back([this] { help(); });
+        // With fewer than asked for it only takes longer: the caller of run() works too.
+        for (int i = 1; i < workers; ++i) {
+            auto thread = start_thread([this] { help(); });
+            if (!thread) break;
+            threads.push_back(*std::move(thread));
+        }
     }
     ~Impl() {
         {
@@ -101,6 +110,7 @@ struct Executor::Impl {
             is_stopping = true;
         }
         work_came.notify_all();
+        for (auto& thread : threads) thread.join();
     }
 
     Job* job_with_work() {
@@ -119,7 +129,7 @@ struct Executor::Impl {
                 ++job->helpers;
             }
             lock.unlock();
-            job->work();
+            job->work(/*is_helper=*/true);
             {
                 const auto job_lock = std::lock_guard(job->mutex);
                 if (--job->helpers == 0) job->left.notify_one();
@@ -149,7 +159,7 @@ struct Executor::Impl {
         if (shares) work_came.notify_all();
 
         const auto start = Clock::now();
-        job.work();
+        job.work(/*is_helper=*/false);
         const auto elapsed = Nanoseconds(Clock::now() - start);
         double helped = 1;
         if (shares) {

@@ -5,10 +5,10 @@
 #include <functional>
 #include <mutex>
 #include <string>
-#include <thread>
 
 #include <dispatch/dispatch.h>
 
+#include "softmetal/base/thread.h"
 #include "softmetal/objc/block.h"
 #include "softmetal/objc/define_class.h"
 #include "softmetal/objc/foundation/register.h"
@@ -58,7 +58,10 @@ void submit(DispatchQueue* queue, Work work) {
         if (jobs->running == jobs->most) return;
         ++jobs->running;
     }
-    std::thread([jobs] { work_off(jobs); }).detach();
+    // Where no thread can be had, the caller is the queue's thread.
+    auto thread = start_thread([jobs] { work_off(jobs); });
+    if (!thread) return work_off(jobs);
+    thread->detach();
 }
 
 void submit_and_wait(DispatchQueue* queue, Work work) {

@@ -10,8 +10,8 @@
 #include <mutex>
 #include <random>
 #include <string>
-#include <thread>
 
+#include "softmetal/base/thread.h"
 #include "softmetal/objc/block.h"
 #include "softmetal/objc/define_class.h"
 #include "softmetal/objc/foundation/collections.h"
@@ -168,10 +168,13 @@ Object* begin_activity(ProcessInfo*, uint64_t, Object*) {
 void end_activity(ProcessInfo*, Object*) {}
 void perform_activity(ProcessInfo*, uint64_t, Object*, void (^block)()) { block(); }
 void perform_expiring_activity(ProcessInfo*, Object*, void (^block)(bool)) {
-    std::thread([kept = Block<void(bool)>(block)] {
+    const auto work = [kept = Block<void(bool)>(block)] {
         const AutoreleaseScope scope;
         kept(false);
-    }).detach();
+    };
+    auto thread = start_thread(work);
+    if (!thread) return work();
+    thread->detach();
 }
 
 intptr_t thermal_state(ProcessInfo*) { return 0; }  // nominal

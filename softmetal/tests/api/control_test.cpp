@@ -1,6 +1,8 @@
 // softmetal/control.h: profiles, failures on request, counters.
 #include "softmetal/control.h"
 
+#include <sys/resource.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <map>
@@ -63,6 +65,53 @@ TEST_F(Control, RaggedGridsNeedAFamilyThatHasThem) {
     encoder->endEncoding();
     EXPECT_THAT(run(commands),
                 HasSubstr("needs a device of family Apple4, and this one is Apple3"));
+}
+
+TEST_F(Control, ADeviceThatCannotBeMadeIsNilAndSaysWhy) {
+    rlimit before = {};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlimit none = {.rlim_cur = 0, .rlim_max = before.rlim_max};
+    set_default_profile({});
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    auto* const refused = MTL::CreateSystemDefaultDevice();
+    const auto all = NS::TransferPtr(MTL::CopyAllDevices());
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_EQ(refused, nullptr);
+    EXPECT_EQ(all->count(), 0u);
+    EXPECT_EQ(why_nil(), "no device memory: memfd_create: Too many open files");
+    use({});
+    EXPECT_EQ(run(work()), "");
+}
+
+TEST_F(Control, AQueueWithoutThreadsIsNilAndSaysWhy) {
+    refuse_threads(true);
+    auto* const refused = device->newCommandQueue();
+    refuse_threads(false);
+    EXPECT_EQ(refused, nullptr);
+    EXPECT_EQ(why_nil(),
+              "no command queue: a thread could not be started: Resource temporarily unavailable");
+}
+
+TEST_F(Control, GridsRunAndBackgroundWorkIsDoneWhereThreadsAreRefused) {
+    use({.workers = 4});
+    const auto out = buffer(64 * 1024 * 4);
+    const auto increment = pipeline(kKernels, "increment");
+    refuse_threads(true);
+    auto* commands = queue->commandBuffer();
+    auto* encoder = commands->computeCommandEncoder();
+    encoder->setComputePipelineState(increment.get());
+    encoder->setBuffer(out.get(), 0, 0);
+    encoder->dispatchThreads({64 * 1024, 1, 1}, {64, 1, 1});
+    encoder->endEncoding();
+    const auto failure = run(commands);
+    __block std::string compiled = "not called";
+    device->newLibrary(text(kKernels), nullptr, ^(MTL::Library* made, NS::Error* error) {
+      compiled = made ? "made" : description(error);
+    });
+    refuse_threads(false);
+    EXPECT_EQ(failure, "");
+    EXPECT_THAT(values<uint32_t>(out.get()), testing::Each(1u));
+    EXPECT_EQ(compiled, "made");
 }
 
 TEST_F(Control, MemoryIsOnlyAdviceUnlessEnforced) {
