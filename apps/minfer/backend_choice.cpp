@@ -24,10 +24,13 @@ namespace {
 BackendRegistry make_registry(CpuOptions cpu, const MetalSettings& metal) {
     BackendRegistry registry;
     if (auto entry = metal_entry(metal)) registry.add(*std::move(entry));
-    registry.add(
-        {.id = BackendId::Cpu,
-         .unavailable = [] { return std::optional<std::string>(); },
-         .make = [cpu]() -> Result<std::unique_ptr<Backend>> { return make_cpu_backend(cpu); }});
+    registry.add({.id = BackendId::Cpu,
+                  .unavailable = [] { return std::optional<std::string>(); },
+                  .make = [cpu]() -> Result<std::unique_ptr<Backend>> {
+                      auto backend = make_cpu_backend(cpu);
+                      MINFER_TRY(backend->has_its_threads());
+                      return backend;
+                  }});
     return registry;
 }
 

@@ -1,10 +1,10 @@
 #include "base/thread_pool.h"
 
+#include <system_error>
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
-
-#include "base/result.h"
 
 namespace minfer {
 namespace {
@@ -26,7 +26,18 @@ void pause() {
 ThreadPool::ThreadPool(int threads) {
     MINFER_ASSERT(threads >= 1);
     workers_.reserve(static_cast<size_t>(threads - 1));
-    for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
+    // The standard library knows no other way to say it than to throw.
+    try {
+        for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
+    } catch (const std::system_error& error) {
+        refusal_ = fmt::format("only {} of {} threads could be started: {}", size(), threads,
+                               error.code().message());
+    }
+}
+
+Result<> ThreadPool::is_complete() const {
+    if (refusal_.empty()) return {};
+    return fail(Fault::OutOfMemory, "{}", refusal_);
 }
 
 ThreadPool::~ThreadPool() {

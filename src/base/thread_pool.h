@@ -6,20 +6,26 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/result.h"
 
 namespace minfer {
 
 class ThreadPool {
   public:
-    // `threads` >= 1 counts the caller: ThreadPool(1) starts no worker.
+    // `threads` >= 1 counts the caller: ThreadPool(1) starts no worker. Where the system refuses
+    // threads, the pool works with fewer.
     explicit ThreadPool(int threads);
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;
+
+    // OutOfMemory when the system refused a thread (ulimit -u, ulimit -v).
+    Result<> is_complete() const;
 
     int size() const { return static_cast<int>(workers_.size()) + 1; }
 
@@ -66,6 +72,7 @@ class ThreadPool {
     Mutex mutex_;
     ConditionVariable wake_;
     std::vector<std::thread> workers_;
+    std::string refusal_;
 };
 
 }  // namespace minfer

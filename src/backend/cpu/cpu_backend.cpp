@@ -50,6 +50,8 @@ CpuBackend::CpuBackend(CpuOptions options)
 
 CpuBackend::~CpuBackend() = default;
 
+Result<> CpuBackend::has_its_threads() const { return context_->threads.is_complete(); }
+
 bool CpuBackend::supports(const Op& op, DType dtype) const {
     if (std::holds_alternative<op::Input>(op) || std::holds_alternative<op::View>(op))
         return dtype == DType::F32 || dtype == DType::I32;

@@ -70,6 +70,9 @@ class CpuBackend final : public Backend {
     // The memory behind a reference, valid until the backend dies.
     std::span<std::byte> host_view(BufRef ref);
 
+    // OutOfMemory when the system refused some of the threads asked for. It works with fewer.
+    Result<> has_its_threads() const;
+
     // Which kernels run: "scalar", "avx2", "neon".
     std::string_view isa() const;
 
