@@ -134,24 +134,6 @@ TEST(Offload, OneTypeWithoutAKernelPutsTheWholeModelOnTheCpuAndSaysWhich) {
     }
 }
 
-TEST(Offload, AVectorOfATypeWithoutAKernelLeavesNothingBehindEither) {
-    const TinyModel tiny(retyped_model(tiny_model_bytes("tiny-qwen3", DType::Q8_0),
-                                       {{"blk.1.attn_norm.weight", DType::F16}}));
-    for (const bool has_kernel : {false, true}) {
-        Pair pair;
-        if (!has_kernel) pair.device.weight_types.erase(DType::F16);
-        const auto backends = pair.backends();
-        const auto done = offload(tiny.model, backends, SIZE_MAX);
-        ASSERT_TRUE(done) << done.error().what;
-        EXPECT_EQ(done->on_device(), has_kernel);
-        if (has_kernel) continue;
-        EXPECT_THAT(done->refusals, ElementsAre("metal: weight 'blk.1.attn_norm.weight' is F16, "
-                                                "which no kernel runs there"));
-        EXPECT_EQ(pair.device.weights_bytes(), 0u);
-        EXPECT_THAT(pair.device.mappings, IsEmpty());
-    }
-}
-
 TEST(Offload, AWeightOutsideThePlanRefusesNothing) {
     const TinyModel tiny(retyped_model(tiny_model_bytes("tiny-qwen3", DType::Q8_0),
                                        {{"blk.1.ffn_up.weight", DType::Q4_0}}));
