@@ -162,7 +162,7 @@ Result<> MetalBackend::write(BufRef to, std::span<const std::byte> from) {
     if (to.bytes != from.size())
         return fail(Fault::BadInput, "{} bytes written to a buffer of {}", from.size(), to.bytes);
     MINFER_TRY(context_->submit());
-    std::memcpy(context_->pool.slice(to).host(), from.data(), from.size());
+    std::ranges::copy(from, context_->pool.slice(to).host());
     return {};
 }
 
@@ -171,7 +171,7 @@ Result<> MetalBackend::read(BufRef from, std::span<std::byte> to) {
     if (from.bytes != to.size())
         return fail(Fault::BadInput, "{} bytes read from a buffer of {}", to.size(), from.bytes);
     MINFER_TRY(context_->submit());
-    std::memcpy(to.data(), context_->pool.slice(from).host(), to.size());
+    std::copy_n(context_->pool.slice(from).host(), to.size(), to.data());
     return {};
 }
 
