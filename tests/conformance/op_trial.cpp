@@ -246,7 +246,8 @@ std::vector<float> with_cells(std::vector<float> cells, std::span<const int32_t>
 }
 
 bool same_bits(std::span<const float> a, std::span<const float> b) {
-    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+    if (a.size() != b.size()) return false;
+    return a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
 }
 
 void compare_cells(const Trial& trial, const Answer& got, std::vector<std::string>& faults) {
