@@ -1,7 +1,6 @@
 #include "backend/metal/metal_backend.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "backend/metal/ops.h"
 
