@@ -4,23 +4,13 @@
 
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "base/result.h"
 #include "graph/graph.h"
+#include "graph/weight.h"
 
 namespace minfer {
-
-// Weight bytes as they lie in the mapped file, which outlives every backend that registered them.
-struct Weight {
-    std::string name;
-    DType dtype = DType::F32;
-    Shape shape{1, 1, 1, 1};  // [in_dim, out_dim] or [width]
-    std::span<const std::byte> data;
-};
-
-enum class WeightId : uint32_t {};
 
 // One node ready to run: memory and weights were resolved when the graph was mapped, so that
 // executing looks nothing up and allocates nothing.

@@ -54,29 +54,11 @@ void Weights::add_mapping(std::span<const std::byte> pages) {
 }
 
 Result<> Weights::add(const Weight& weight) {
-    if (const auto known = find(weight.name)) {
-        const auto& [name, dtype, shape, data] = at(*known).weight;
-        if (dtype == weight.dtype && shape == weight.shape && data.data() == weight.data.data() &&
-            data.size() == weight.data.size())
-            return {};
-        return fail(Fault::BadInput, "weight '{}': another one of this name is registered",
-                    weight.name);
-    }
-    const auto& shape = weight.shape;
-    if (shape[0] == 0 || shape[1] == 0 || shape[2] != 1 || shape[3] != 1)
-        return fail(Fault::BadInput,
-                    "weight '{}': shape [{}, {}, {}, {}], one or two dimensions run", weight.name,
-                    shape[0], shape[1], shape[2], shape[3]);
-    if (shape[0] % info(weight.dtype).block_values != 0)
-        return fail(Fault::BadInput, "weight '{}': rows of {} elements, {} needs multiples of {}",
-                    weight.name, shape[0], name(weight.dtype), info(weight.dtype).block_values);
-    const auto bytes = row_bytes(weight.dtype, shape[0]) * shape[1];
-    if (weight.data.size() != bytes)
-        return fail(Fault::BadInput, "weight '{}': {} [{}, {}] takes {} bytes, found {}",
-                    weight.name, name(weight.dtype), shape[0], shape[1], bytes, weight.data.size());
+    if (const auto known = find(weight.name)) return check_known(at(*known).weight, weight);
+    MINFER_TRY(check_weight(weight));
     by_name_.emplace(weight.name, static_cast<WeightId>(placed_.size()));
     placed_.push_back({.weight = weight});
-    bytes_ += bytes;
+    bytes_ += weight.data.size();
     return {};
 }
 
