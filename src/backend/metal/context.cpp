@@ -103,7 +103,17 @@ Result<Slice> Context::vector_weight(const Call& call, size_t index, size_t coun
     const auto& found = placed->weight;
     if (found.dtype != DType::F32 || elements(found.shape) != count)
         return fail(Fault::BadInput, "weight '{}' is {} [{}, {}], not F32 [{}]", found.name,
-                    minfer::name(found.dtype), found.shape[0], found.shape[1], count);
+                    name(found.dtype), found.shape[0], found.shape[1], count);
+    return placed->slice;
+}
+
+Result<Slice> Context::matrix_weight(const Call& call, size_t index, DType dtype, size_t in_dim,
+                                     size_t rows) const {
+    const auto* const placed = MINFER_TRY(weight(call, index));
+    const auto& found = placed->weight;
+    if (found.dtype != dtype || found.shape != Shape{in_dim, rows, 1, 1})
+        return fail(Fault::BadInput, "weight '{}' is {} [{}, {}], not {} [{}, {}]", found.name,
+                    name(found.dtype), found.shape[0], found.shape[1], name(dtype), in_dim, rows);
     return placed->slice;
 }
 

@@ -48,16 +48,18 @@ struct Context {
     // The host's view of an integer source: those are written by the host, never by a kernel.
     Result<std::span<const int32_t>> ints_in(const Call& call, size_t source, size_t count) const;
 
-    // The `index`-th weight of the call; NotFound when the call has no such weight or it was not
-    // placed.
-    Result<const Weights::Placed*> weight(const Call& call, size_t index) const;
-    // The same as f32[count].
+    // The `index`-th weight of the call, as f32[count] and as dtype[rows][in_dim]. NotFound when
+    // the call has no such weight or it was not placed, BadInput naming it when it is something
+    // else.
     Result<Slice> vector_weight(const Call& call, size_t index, size_t count) const;
+    Result<Slice> matrix_weight(const Call& call, size_t index, DType dtype, size_t in_dim,
+                                size_t rows) const;
 
   private:
     Context(const MetalOptions& opts, std::unique_ptr<Device> dev)
         : options(opts), device(std::move(dev)) {}
     Result<> wait_for_abandoned();
+    Result<const Weights::Placed*> weight(const Call& call, size_t index) const;
 
     std::optional<CommandBuffer> commands_;  // empty while there is abandoned work
     Completion completion_;

@@ -34,15 +34,9 @@ Result<Matrices> matrices_of(const Context& context, const Call& call, size_t n_
     for (size_t i = 0; i < n_weights; ++i)
         matrices.rows[i] =
             MINFER_TRY(to_u32("rows of weights", n_weights == 1 ? all_rows : heights[i]));
-    for (size_t i = 0; i < n_weights; ++i) {
-        const auto* const placed = MINFER_TRY(context.weight(call, i));
-        const auto& found = placed->weight;
-        if (found.dtype != dtype || found.shape != Shape{in_dim, matrices.rows[i], 1, 1})
-            return fail(Fault::BadInput, "weight '{}' is {} [{}, {}], not {} [{}, {}]", found.name,
-                        name(found.dtype), found.shape[0], found.shape[1], name(dtype), in_dim,
-                        matrices.rows[i]);
-        matrices.weights[i] = placed->slice;
-    }
+    for (size_t i = 0; i < n_weights; ++i)
+        matrices.weights[i] =
+            MINFER_TRY(context.matrix_weight(call, i, dtype, in_dim, matrices.rows[i]));
     return matrices;
 }
 

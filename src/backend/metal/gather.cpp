@@ -45,13 +45,8 @@ Result<> run(Context& context, const Call& call, const op::Embed& embed) {
     if (embed.width == 0 || embed.width % block != 0)
         return fail(Fault::Unsupported, "rows of {} elements, {} needs multiples of {}",
                     embed.width, name(embed.dtype), block);
-    const auto* const table = MINFER_TRY(context.weight(call, 0));
-    const auto& weight = table->weight;
-    if (weight.dtype != embed.dtype || weight.shape[0] != embed.width ||
-        weight.shape[1] != embed.vocab)
-        return fail(Fault::BadInput, "weight '{}' is {} [{}, {}], not {} [{}, {}]", weight.name,
-                    name(weight.dtype), weight.shape[0], weight.shape[1], name(embed.dtype),
-                    embed.width, embed.vocab);
+    const auto table =
+        MINFER_TRY(context.matrix_weight(call, 0, embed.dtype, embed.width, embed.vocab));
     const auto found = context.kernels.gather.embed.find(embed.dtype);
     if (found == context.kernels.gather.embed.end())
         return fail(Fault::Unsupported, "no kernel gathers rows of {}", name(embed.dtype));
@@ -60,7 +55,8 @@ Result<> run(Context& context, const Call& call, const op::Embed& embed) {
     const auto ids = MINFER_TRY(context.words_in(call, 0, n_tokens));
     const auto out = MINFER_TRY(context.words_out(call, n_tokens * embed.width));
     const auto numbers = MINFER_TRY(context.ints_in(call, 0, n_tokens));
-    MINFER_TRY(check_ids(numbers, embed.vocab, fmt::format("the vocabulary of '{}'", weight.name)));
+    MINFER_TRY(
+        check_ids(numbers, embed.vocab, fmt::format("the vocabulary of '{}'", embed.weight)));
     const auto launch = MINFER_TRY(plan_gather(n_tokens, embed_pieces(embed.width)));
     const auto args = GetRowsArgs{
         .width = MINFER_TRY(to_u32("elements of a row", embed.width)),
@@ -68,7 +64,7 @@ Result<> run(Context& context, const Call& call, const op::Embed& embed) {
         .n_rows = MINFER_TRY(to_u32("rows of the vocabulary", embed.vocab)),
         .n_out = MINFER_TRY(to_u32("tokens", n_tokens)),
         .pieces = MINFER_TRY(to_u32("threads of a row", embed_pieces(embed.width)))};
-    return context.dispatch(found->second, launch, {table->slice, ids, out}, args);
+    return context.dispatch(found->second, launch, {table, ids, out}, args);
 }
 
 Result<> run(Context& context, const Call& call, const op::GatherRows&) {

@@ -1,7 +1,5 @@
 #include "backend/metal/gemm.h"
 
-#include <algorithm>
-
 #include "backend/metal/context.h"
 
 namespace minfer::metal {
@@ -29,23 +27,13 @@ Result<GemmKernels> GemmKernels::build(const Device& device, DType dtype,
 
 Result<GemmPlan> plan_gemm(DType dtype, size_t in_dim, size_t out_dim, size_t n_tokens,
                            GemmTile tile) {
-    const size_t block = info(dtype).block_values;
-    if (in_dim == 0 || in_dim % block != 0)
-        return fail(Fault::BadInput, "rows of {} weights, {} needs multiples of {}", in_dim,
-                    name(dtype), block);
-    const auto bytes = row_bytes(dtype, in_dim);
-    // Inputs are counted on past the end of a row by less than a tile.
-    if (const auto largest = std::max({in_dim + kMulMmDepth, bytes, out_dim, n_tokens});
-        largest > kCountLimit)
-        return fail(Fault::Unsupported,
-                    "{} rows of {} weights ({} bytes each) times {} tokens: kernels count to {}",
-                    out_dim, in_dim, bytes, n_tokens, kCountLimit);
     const bool narrow = n_tokens <= kNarrow;
     const auto tokens = narrow ? kNarrow : kWide;
-    const auto args = MulMmArgs{.in_dim = MINFER_TRY(to_u32("weights of a row", in_dim)),
-                                .out_dim = MINFER_TRY(to_u32("rows of weights", out_dim)),
-                                .n_tokens = MINFER_TRY(to_u32("tokens", n_tokens)),
-                                .row_bytes = MINFER_TRY(to_u32("bytes of a row", bytes))};
+    const auto args =
+        MulMmArgs{.in_dim = MINFER_TRY(to_u32("weights of a row", in_dim)),
+                  .out_dim = MINFER_TRY(to_u32("rows of weights", out_dim)),
+                  .n_tokens = MINFER_TRY(to_u32("tokens", n_tokens)),
+                  .row_bytes = MINFER_TRY(to_u32("bytes of a row", row_bytes(dtype, in_dim)))};
     return GemmPlan{
         .launch = {.groups = {.x = ceil_div(args.n_tokens, tokens),
                               .y = ceil_div(args.out_dim, uint32_t{kMulMmRows})},

@@ -36,8 +36,7 @@ struct GemmPlan {
     bool narrow = false;
 };
 
-// BadInput naming width and type when rows are not whole blocks, Unsupported naming the number that
-// exceeds 32 bits. Pure.
+// Of rows that check_product() allows. Unsupported naming the number that exceeds 32 bits. Pure.
 Result<GemmPlan> plan_gemm(DType dtype, size_t in_dim, size_t out_dim, size_t n_tokens,
                            GemmTile tile);
 

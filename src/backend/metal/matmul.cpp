@@ -183,15 +183,10 @@ Result<> run(Context& context, const Call& call, const op::MatMul& op) {
     const auto n_tokens = call.node->shape[1];
     const auto x = MINFER_TRY(context.words_in(call, 0, n_tokens * op.in_dim));
     const auto out = MINFER_TRY(context.words_out(call, n_tokens * op.out_dim));
-    const auto* const placed = MINFER_TRY(context.weight(call, 0));
-    const auto& found = placed->weight;
-    if (found.dtype != op.dtype || found.shape != Shape{op.in_dim, op.out_dim, 1, 1})
-        return fail(Fault::BadInput, "weight '{}' is {} [{}, {}], not {} [{}, {}]", found.name,
-                    name(found.dtype), found.shape[0], found.shape[1], name(op.dtype), op.in_dim,
-                    op.out_dim);
+    const auto weight = MINFER_TRY(context.matrix_weight(call, 0, op.dtype, op.in_dim, op.out_dim));
     const auto matrices = Matrices{.dtype = op.dtype,
                                    .in_dim = op.in_dim,
-                                   .weights = {placed->slice},
+                                   .weights = {weight},
                                    .rows = {MINFER_TRY(to_u32("rows of weights", op.out_dim))},
                                    .count = 1};
     if (op.bias.empty()) return matmul(context, matrices, x, n_tokens, out);

@@ -155,21 +155,6 @@ TEST(MetalGemmPlan, HalfTilesAreForTypesThatFitThemUnlessAskedOtherwise) {
     }
 }
 
-TEST(MetalGemmPlan, RefusesRowsThatAreNotWholeBlocks) {
-    const auto plan = [](DType dtype, size_t in_dim) {
-        return metal::plan_gemm(dtype, in_dim, 64, 32, metal::GemmTile::Half);
-    };
-    EXPECT_TRUE(plan(DType::Q6_K, 512));
-    const auto super = plan(DType::Q6_K, 480);
-    ASSERT_FALSE(super);
-    EXPECT_THAT(super.error().what, HasSubstr("rows of 480 weights, Q6_K needs multiples of 256"));
-    EXPECT_TRUE(plan(DType::Q4_0, 96));
-    const auto small = plan(DType::Q4_0, 100);
-    ASSERT_FALSE(small);
-    EXPECT_THAT(small.error().what, HasSubstr("rows of 100 weights, Q4_0 needs multiples of 32"));
-    EXPECT_TRUE(plan(DType::F16, 100));
-}
-
 TEST(MetalGemmPlan, RefusesWhatKernelsCannotCount) {
     const auto plan = [](size_t out_dim) {
         return metal::plan_gemm(DType::F16, 64, out_dim, 32, metal::GemmTile::Half);

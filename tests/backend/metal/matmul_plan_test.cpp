@@ -10,6 +10,21 @@ namespace {
 using metal::Launch;
 using metal::MatmulTier;
 using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(MetalProduct, RefusesRowsThatAreNotWholeBlocks) {
+    EXPECT_TRUE(metal::check_product(DType::Q6_K, 512, 64));
+    const auto super = metal::check_product(DType::Q6_K, 480, 64);
+    ASSERT_FALSE(super);
+    EXPECT_EQ(super.error().fault, Fault::BadInput);
+    EXPECT_THAT(super.error().what, HasSubstr("rows of 480 weights, Q6_K needs multiples of 256"));
+    EXPECT_TRUE(metal::check_product(DType::Q4_0, 96, 64));
+    const auto small = metal::check_product(DType::Q4_0, 100, 64);
+    ASSERT_FALSE(small);
+    EXPECT_THAT(small.error().what, HasSubstr("rows of 100 weights, Q4_0 needs multiples of 32"));
+    EXPECT_TRUE(metal::check_product(DType::F16, 100, 64));
+    EXPECT_FALSE(metal::check_product(DType::F16, 0, 64));
+}
 
 TEST(MetalMatmulTier, OneTokenAFewAndManyGoToKernelsOfTheirOwn) {
     for (const auto dtype : kProductTypes)
