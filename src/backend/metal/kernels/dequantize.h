@@ -4,6 +4,7 @@
 // same power of two.
 #pragma once
 #include <metal_stdlib>
+#include "packed.h"
 using namespace metal;
 
 namespace dequant {
@@ -17,9 +18,6 @@ struct Weights16 {
 static inline uint4 words_by_2(device const uchar* at) {
     device const packed_ushort4* const halves = reinterpret_cast<device const packed_ushort4*>(at);
     return uint4(as_type<uint2>(ushort4(halves[0])), as_type<uint2>(ushort4(halves[1])));
-}
-static inline uint4 words_by_4(device const uchar* at) {
-    return uint4(*reinterpret_cast<device const packed_uint4*>(at));
 }
 static inline float half_at(device const uchar* at) {
     return float(*reinterpret_cast<device const half*>(at));
@@ -80,7 +78,7 @@ struct Q4_0 {
 struct Q4_1 {
     static constant constexpr uint kBlockValues = 32, kBlockBytes = 20;
     static Weights16 load(device const uchar* block, uint piece) {
-        return scaled_and_shifted(nibbles(words_by_4(block + 4), piece != 0), half_at(block),
+        return scaled_and_shifted(nibbles(load_uint4(block + 4), piece != 0), half_at(block),
                                   half_at(block + 2));
     }
 };
@@ -98,7 +96,7 @@ struct Q5_1 {
     static constant constexpr uint kBlockValues = 32, kBlockBytes = 24;
     static Weights16 load(device const uchar* block, uint piece) {
         const ushort high = reinterpret_cast<device const ushort*>(block + 4)[piece];
-        const uint4 low = nibbles(words_by_4(block + 8), piece != 0);
+        const uint4 low = nibbles(load_uint4(block + 8), piece != 0);
         return scaled_and_shifted(low | fifth_bits(high), half_at(block), half_at(block + 2));
     }
 };
@@ -125,7 +123,7 @@ struct Q4_K {
     static Weights16 load(device const uchar* block, uint piece) {
         const uint group = piece / 2;
         const float2 packed = float2(scale_and_min(block + 4, group));
-        const uint4 words = words_by_4(block + 16 + 32 * (group / 2) + 16 * (piece % 2));
+        const uint4 words = load_uint4(block + 16 + 32 * (group / 2) + 16 * (piece % 2));
         return scaled_and_shifted(nibbles(words, group % 2 != 0), half_at(block) * packed.x,
                                   -(half_at(block + 2) * packed.y));
     }
@@ -136,9 +134,9 @@ struct Q5_K {
     static Weights16 load(device const uchar* block, uint piece) {
         const uint group = piece / 2, start = 16 * (piece % 2);
         const float2 packed = float2(scale_and_min(block + 4, group));
-        const uint4 high = (words_by_4(block + 16 + start) >> group & 0x01010101u) << 4;
+        const uint4 high = (load_uint4(block + 16 + start) >> group & 0x01010101u) << 4;
         const uint4 low =
-            nibbles(words_by_4(block + 48 + 32 * (group / 2) + start), group % 2 != 0);
+            nibbles(load_uint4(block + 48 + 32 * (group / 2) + start), group % 2 != 0);
         return scaled_and_shifted(low | high, half_at(block) * packed.x,
                                   -(half_at(block + 2) * packed.y));
     }
@@ -189,11 +187,10 @@ struct BF16 {
 struct F32 {
     static constant constexpr uint kBlockValues = 16, kBlockBytes = 64;
     static Weights16 load(device const uchar* block, uint) {
-        device const packed_float4* const values =
-            reinterpret_cast<device const packed_float4*>(block);
+        device const float* const values = reinterpret_cast<device const float*>(block);
         Weights16 out;
 #pragma unroll
-        for (uint i = 0; i < 4; ++i) out.part[i] = float4(values[i]);
+        for (uint i = 0; i < 4; ++i) out.part[i] = load4(values + 4 * i);
         return out;
     }
     static float one(device const uchar* block, uint i) {

@@ -6,6 +6,7 @@
 #include <metal_stdlib>
 #include "dequantize.h"
 #include "get_rows.h"
+#include "packed.h"
 using namespace metal;
 
 template <typename Type>
@@ -28,8 +29,7 @@ kernel void get_rows(device const uchar* table [[buffer(0)]],
     }
     const dequant::Weights16 weights = Type::load(block, first % Type::kBlockValues / 16);
 #pragma unroll
-    for (uint i = 0; i < 4; ++i)
-        reinterpret_cast<device packed_float4*>(to)[i] = packed_float4(weights.part[i]);
+    for (uint i = 0; i < 4; ++i) store4(to + 4 * i, weights.part[i]);
 }
 
 kernel void gather_rows_f32(device const float* x [[buffer(0)]],
@@ -43,8 +43,7 @@ kernel void gather_rows_f32(device const float* x [[buffer(0)]],
     device const float* const from = x + ulong(id) * args.width + first;
     device float* const to = out + ulong(row) * args.width + first;
     if (first + 4 <= args.width) {
-        *reinterpret_cast<device packed_float4*>(to) =
-            *reinterpret_cast<device const packed_float4*>(from);
+        store4(to, load4(from));
         return;
     }
     for (uint i = 0; first + i < args.width; ++i) to[i] = from[i];

@@ -14,6 +14,7 @@
 #include <metal_stdlib>
 #include "dequantize.h"
 #include "mul_mm.h"
+#include "packed.h"
 using namespace metal;
 
 namespace mul_mm_tile {
@@ -54,7 +55,7 @@ static float4 load_activations(device const float* x, uint k, uint in_dim) {
             return some;
         }
     }
-    return float4(*reinterpret_cast<device const packed_float4*>(x + k));
+    return load4(x + k);
 }
 
 // Two to the 14 - n, where `peak` is at least two to the n and less than twice that.

@@ -59,7 +59,7 @@ struct Nibble_K {
 #pragma unroll
         for (uint g = 0; g < 4; ++g) {
             device const float* from = x + at + (g / 2) * 128 + (g % 2) * 32;
-            const float4 a = load_float4(from), b = load_float4(from + 4);
+            const float4 a = load4(from), b = load4(from + 4);
             y.even[g] = float4(a.xz, b.xz);
             y.odd[g] = float4(a.yw, b.yw);
             const float4 sum = y.even[g] + y.odd[g];
@@ -142,7 +142,7 @@ struct Six_K {
         Activations y;
 #pragma unroll
         for (uint g = 0; g < 4; ++g) {
-            const float4 a = load_float4(x + 128 * (part / 8) + 32 * g + 4 * (part % 8));
+            const float4 a = load4(x + 128 * (part / 8) + 32 * g + 4 * (part % 8));
             y.sums[g] = ((a.x + a.y) + (a.z + a.w)) * -32.0f;
             y.groups[g] = a * places;
         }

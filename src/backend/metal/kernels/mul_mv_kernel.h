@@ -17,15 +17,8 @@
 
 #include <metal_stdlib>
 #include "mul_mv.h"
+#include "packed.h"
 using namespace metal;
-
-static uint4 load_uint4(device const uchar* p) {
-    return uint4(*reinterpret_cast<device const packed_uint4*>(p));
-}
-
-static float4 load_float4(device const float* p) {
-    return float4(*reinterpret_cast<device const packed_float4*>(p));
-}
 
 // Sums over each `lanes` neighbours, in all of them.
 template <typename T>
@@ -145,10 +138,7 @@ kernel void mul_mv(device const uchar* weights0 [[buffer(0)]],
 #pragma unroll
         for (uint r = 0; r < R; ++r) {
 #pragma unroll
-            for (uint c = 0; c < C; ++c) {
-                const float4 s = sums[r][c];
-                values[r * C + c] = (s.x + s.y) + (s.z + s.w);
-            }
+            for (uint c = 0; c < C; ++c) values[r * C + c] = sum4(sums[r][c]);
         }
         sum_all_over<R * C>(values, lanes);
 

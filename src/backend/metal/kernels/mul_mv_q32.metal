@@ -54,8 +54,8 @@ struct Nibble {
     }
 
     static Activations activations(device const float* x, uint part, uint) {
-        const float4 a = load_float4(x + part * 8), b = load_float4(x + part * 8 + 4);
-        const float4 c = load_float4(x + part * 8 + 16), d = load_float4(x + part * 8 + 20);
+        const float4 a = load4(x + part * 8), b = load4(x + part * 8 + 4);
+        const float4 c = load4(x + part * 8 + 16), d = load4(x + part * 8 + 20);
         Activations y;
         y.low_even = float4(a.xz, b.xz);
         y.low_odd = float4(a.yw, b.yw);
@@ -112,7 +112,7 @@ struct Byte {
     }
 
     static Activations activations(device const float* x, uint part, uint) {
-        const float4 a = load_float4(x + part * 8), b = load_float4(x + part * 8 + 4);
+        const float4 a = load4(x + part * 8), b = load4(x + part * 8 + 4);
         return {float4(a.xz, b.xz), float4(a.yw, b.yw)};
     }
 

@@ -1,10 +1,14 @@
 #pragma once
-// Four floats at a time where nothing promises more than four bytes of alignment.
+// Sixteen bytes at a time where nothing promises more than four bytes of alignment.
 
 #include <metal_stdlib>
 
 static inline metal::float4 load4(device const float* from) {
     return metal::float4(*reinterpret_cast<device const metal::packed_float4*>(from));
+}
+
+static inline metal::uint4 load_uint4(device const uchar* from) {
+    return metal::uint4(*reinterpret_cast<device const metal::packed_uint4*>(from));
 }
 
 static inline void store4(device float* to, metal::float4 value) {
