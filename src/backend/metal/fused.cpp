@@ -95,12 +95,9 @@ Result<RopeStoreArgs> args_of(const op::QkvProjection& qkv) {
 
 Result<FusedKernels> FusedKernels::build(const Device& device) {
     FusedKernels kernels;
-    kernels.bias_rope_store = MINFER_TRY(device.pipeline("attn_bias_rope_store_f32", kThreads));
-    kernels.bias_rope_store_interleaved =
-        MINFER_TRY(device.pipeline("attn_bias_rope_store_interleaved_f32", kThreads));
-    kernels.rope_store = MINFER_TRY(device.pipeline("attn_rope_store_f32", kThreads));
-    kernels.rope_store_interleaved =
-        MINFER_TRY(device.pipeline("attn_rope_store_interleaved_f32", kThreads));
+    kernels.bias_rope_store =
+        MINFER_TRY(RotatingKernel::build(device, "attn_bias_rope_store", kThreads));
+    kernels.rope_store = MINFER_TRY(RotatingKernel::build(device, "attn_rope_store", kThreads));
     return kernels;
 }
 
@@ -123,11 +120,7 @@ Result<> run(Context& context, const Call& call, const op::FusedQkv& fused) {
     const auto args = MINFER_TRY(args_of(qkv));
 
     MINFER_TRY(matmul(context, at.matrices, at.x, 1, at.out));
-    const auto& kernels = context.kernels.fused;
-    return context.dispatch(qkv.style == op::RopeStyle::Interleaved
-                                ? kernels.bias_rope_store_interleaved
-                                : kernels.bias_rope_store,
-                            launch,
+    return context.dispatch(context.kernels.fused.bias_rope_store.of(qkv.style), launch,
                             {at.out, q_bias, k_bias, v_bias, at.inv_freq, at.positions, at.cells,
                              at.regions.k, at.regions.v},
                             args);
@@ -147,11 +140,9 @@ Result<> run(Context& context, const Call& call, const op::FusedQkvNorm& fused) 
     const auto q = at.out.part(0, q_bytes), k = at.out.part(q_bytes, k_bytes);
     MINFER_TRY(norm_heads(context, q, q_norm, q, qkv.head_dim, fused.eps));
     MINFER_TRY(norm_heads(context, k, k_norm, k, qkv.head_dim, fused.eps));
-    const auto& kernels = context.kernels.fused;
     return context.dispatch(
-        qkv.style == op::RopeStyle::Interleaved ? kernels.rope_store_interleaved
-                                                : kernels.rope_store,
-        launch, {at.out, at.inv_freq, at.positions, at.cells, at.regions.k, at.regions.v}, args);
+        context.kernels.fused.rope_store.of(qkv.style), launch,
+        {at.out, at.inv_freq, at.positions, at.cells, at.regions.k, at.regions.v}, args);
 }
 
 Result<> run(Context& context, const Call& call, const op::FusedFfn& ffn) {

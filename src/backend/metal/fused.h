@@ -3,12 +3,12 @@
 
 #include "backend/metal/device/device.h"
 #include "backend/metal/device/launch.h"
+#include "backend/metal/rope.h"
 
 namespace minfer::metal {
 
 struct FusedKernels {
-    Pipeline bias_rope_store, bias_rope_store_interleaved;
-    Pipeline rope_store, rope_store_interleaved;
+    RotatingKernel bias_rope_store, rope_store;
     static Result<FusedKernels> build(const Device& device);
 };
 

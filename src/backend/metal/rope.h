@@ -11,8 +11,20 @@ namespace minfer::metal {
 
 struct Context;
 
+// One kernel that rotates, for both ways of pairing.
+class RotatingKernel {
+  public:
+    // Of the kernels "<kernel>_f32" and "<kernel>_interleaved_f32".
+    static Result<RotatingKernel> build(const Device& device, std::string_view kernel,
+                                        size_t threads);
+    const Pipeline& of(op::RopeStyle style) const;
+
+  private:
+    Pipeline half_split_, interleaved_;
+};
+
 struct RopeKernels {
-    Pipeline half_split, interleaved;
+    RotatingKernel rotate;
     static Result<RopeKernels> build(const Device& device);
 };
 
