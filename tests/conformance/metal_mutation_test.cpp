@@ -26,7 +26,7 @@ struct Mutation {
     uint64_t orders = 0;  // shuffled orders of threadgroups to run in besides the ascending one
 };
 
-// Kernels of weight types other than `type` and that of biases are not compiled.
+// Kernels of weight types other than `type` are not compiled.
 std::string only_type(const std::string& source, std::string_view type) {
     static const auto instance = std::regex(
         R"(^MINFER_[A-Z0-9_]+\("?(q4_0|q4_1|q5_0|q5_1|q8_0|q4_k|q5_k|q6_k|f16|bf16|f32)\b)");
@@ -34,8 +34,7 @@ std::string only_type(const std::string& source, std::string_view type) {
     auto out = std::string();
     for (std::string line; std::getline(in, line);) {
         auto match = std::smatch();
-        if (std::regex_search(line, match, instance) && match[1] != "f32" && match[1].str() != type)
-            line.clear();
+        if (std::regex_search(line, match, instance) && match[1].str() != type) line.clear();
         out += line + "\n";
     }
     return out;

@@ -108,12 +108,14 @@ Result<Slice> Context::vector_weight(const Call& call, size_t index, size_t coun
 }
 
 Result<Slice> Context::matrix_weight(const Call& call, size_t index, DType dtype, size_t in_dim,
-                                     size_t rows) const {
+                                     size_t rows) {
     const auto* const placed = MINFER_TRY(weight(call, index));
     const auto& found = placed->weight;
     if (found.dtype != dtype || found.shape != Shape{in_dim, rows, 1, 1})
         return fail(Fault::BadInput, "weight '{}' is {} [{}, {}], not {} [{}, {}]", found.name,
                     name(found.dtype), found.shape[0], found.shape[1], name(dtype), in_dim, rows);
+    // It was registered as what may have been a vector.
+    if (rows == 1) MINFER_TRY(kernels.build_for(*device, dtype, options));
     return placed->slice;
 }
 

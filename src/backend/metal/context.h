@@ -53,7 +53,7 @@ struct Context {
     // else.
     Result<Slice> vector_weight(const Call& call, size_t index, size_t count) const;
     Result<Slice> matrix_weight(const Call& call, size_t index, DType dtype, size_t in_dim,
-                                size_t rows) const;
+                                size_t rows);
 
   private:
     Context(const MetalOptions& opts, std::unique_ptr<Device> dev)

@@ -24,8 +24,8 @@ Result<> check_one_token(const Call& call, size_t in_dim) {
 }
 
 // The call's first weights: one matrix for each height, or one that holds all the rows.
-Result<Matrices> matrices_of(const Context& context, const Call& call, size_t n_weights,
-                             DType dtype, size_t in_dim, std::span<const size_t> heights) {
+Result<Matrices> matrices_of(Context& context, const Call& call, size_t n_weights, DType dtype,
+                             size_t in_dim, std::span<const size_t> heights) {
     const auto all_rows = std::accumulate(heights.begin(), heights.end(), size_t{0});
     MINFER_TRY(check_product(dtype, in_dim, all_rows));
     if (n_weights != 1 && n_weights != heights.size())

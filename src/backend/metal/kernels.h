@@ -1,6 +1,7 @@
 #pragma once
 // The pipelines of a backend. Those that any model needs are built when the backend is made, those
-// of a weight type when the first weight of that type is registered; none while a model runs.
+// of a weight type when the first matrix of that type is registered; none while a model runs,
+// except for an F32 matrix of one row where no other matrix is F32.
 
 #include <map>
 

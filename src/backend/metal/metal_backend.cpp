@@ -88,15 +88,17 @@ void MetalBackend::add_mapping(std::span<const std::byte> pages) {
 
 Result<> MetalBackend::register_weight(const Weight& weight) {
     const metal::AutoreleaseScope scope;
-    // A matrix of one row looks like a vector: both get the kernels of their type.
-    if (supports_weight(weight.dtype))
+    const bool is_tall = weight.shape[1] > 1;
+    if (!supports_weight(weight.dtype))
+        return is_tall ? fail(Fault::Unsupported, "weight '{}': type {} does not run on Metal",
+                              weight.name, minfer::name(weight.dtype))
+                       : fail(Fault::Unsupported,
+                              "weight '{}': one-dimensional weights are F32, found {}", weight.name,
+                              minfer::name(weight.dtype));
+    // Vectors are F32 and every model has some. An F32 matrix of one row looks like one: should a
+    // node multiply it, Context::matrix_weight() builds the kernels.
+    if (is_tall || weight.dtype != DType::F32)
         MINFER_TRY(context_->kernels.build_for(*context_->device, weight.dtype, context_->options));
-    else if (weight.shape[1] > 1)
-        return fail(Fault::Unsupported, "weight '{}': type {} does not run on Metal", weight.name,
-                    minfer::name(weight.dtype));
-    else if (weight.dtype != DType::F32)
-        return fail(Fault::Unsupported, "weight '{}': one-dimensional weights are F32, found {}",
-                    weight.name, minfer::name(weight.dtype));
     return context_->weights.add(weight);
 }
 

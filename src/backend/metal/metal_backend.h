@@ -57,7 +57,8 @@ class MetalBackend final : public Backend {
     bool reads_kv(KvFormat format) const override;
 
     void add_mapping(std::span<const std::byte> pages) override;
-    // Also builds the kernels for its type, a failure naming the kernel.
+    // Also builds the kernels for matrices of its type, unless it looks like a vector: F32, and of
+    // one row. A failure names the kernel.
     Result<> register_weight(const Weight& weight) override;
     std::optional<WeightId> find_weight(std::string_view name) const override;
     // The sum of the registered extents, wrapped and copied alike.

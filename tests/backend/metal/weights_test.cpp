@@ -11,7 +11,9 @@
 #include "backend/metal/device_rig.h"
 #include "backend/metal/rig.h"
 #include "base/mapped_file.h"
+#include "support/nmse.h"
 #include "support/random_data.h"
+#include "support/tolerances.h"
 
 namespace minfer::test {
 namespace {
@@ -426,6 +428,46 @@ TEST(MetalWeights, AModelAboveTheBudgetIsRefusedBeforeAnythingIsCopied) {
         EXPECT_EQ(backend->weights_bytes(), 8192u);
         EXPECT_TRUE(make(9192)->finish_weights());
     }
+}
+
+TEST(MetalWeights, AModelBuildsMatrixKernelsOfTheTypesItsMatricesHaveAndNoOthers) {
+    const auto pipelines = [] { return live("MTLComputePipelineState"); };
+    for (const auto dtype : {DType::F16, DType::Q8_0}) {
+        auto rig = metal_rig();
+        const auto at_first = pipelines();
+        rig.weight("norm", random_floats(64, 1));
+        rig.weight("bias", random_floats(2, 2));
+        EXPECT_EQ(pipelines(), at_first);
+        rig.weight("w", dtype, {64, 2, 1, 1}, random_rows(dtype, 128, 3));
+        const auto of_a_type = pipelines() - at_first;
+        EXPECT_GT(of_a_type, 0u);
+        rig.weight("same type", dtype, {64, 1, 1, 1}, random_rows(dtype, 64, 4));
+        EXPECT_EQ(pipelines(), at_first + of_a_type);
+        rig.weight("f32", DType::F32, {64, 2, 1, 1}, random_rows(DType::F32, 128, 5));
+        EXPECT_EQ(pipelines(), at_first + 2 * of_a_type);
+    }
+}
+
+// One that looks like a vector until a node takes it for what it is.
+TEST(MetalWeights, AnF32MatrixOfOneRowIsMultipliedAndGathered) {
+    const auto row = random_floats(64, 1), x = random_floats(64, 2);
+    const int32_t ids[] = {0, 0};
+    const auto expect_same = [&](const Op& op, Shape shape) {
+        SCOPED_TRACE(op_name(op));
+        const auto run = [&](OpRig rig) {
+            rig.weight("row", row);
+            const bool gathers = std::holds_alternative<op::Embed>(op);
+            return rig.run(op, shape, {gathers ? rig.ints(ids) : rig.floats(x)});
+        };
+        const auto metal = run(metal_rig()), cpu = run(cpu_rig());
+        EXPECT_EQ(metal.error, "");
+        EXPECT_EQ(cpu.error, "");
+        EXPECT_LE(nmse(metal.values, cpu.values), kMatmulBar);
+    };
+    expect_same(op::MatMul{.weight = "row", .dtype = DType::F32, .in_dim = 64, .out_dim = 1},
+                {1, 1, 1, 1});
+    expect_same(op::Embed{.weight = "row", .dtype = DType::F32, .width = 64, .vocab = 1},
+                {64, 2, 1, 1});
 }
 
 TEST(MetalWeights, ATypeNoKernelRunsIsRefusedByName) {
