@@ -29,7 +29,8 @@ const Column& column(std::string_view name);
 // Whether the column's answer to this row is held to the product of halves.
 bool half_tiles(const Column& column, const Row& row);
 
-std::vector<Column> metal_columns();  // none in a build without Metal
+// None in a build without Metal. `trace_labels` as in MetalOptions.
+std::vector<Column> metal_columns(const std::function<void(std::string_view)>& trace_labels = {});
 
 // Why a backend does not have an operation, or nothing where it has to.
 std::string_view excuse(std::string_view backend, std::string_view op);

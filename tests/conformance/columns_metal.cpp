@@ -55,21 +55,25 @@ bool is_norm(const Row& row) {
 
 }  // namespace
 
-std::vector<Column> metal_columns() {
+std::vector<Column> metal_columns(const std::function<void(std::string_view)>& trace_labels) {
+    const auto column = [&](std::string name, MetalOptions options) {
+        options.trace_labels = trace_labels;
+        return metal_column(std::move(name), std::move(options));
+    };
     // Every operand in memory of its own: reaching over its end is out of bounds.
-    auto copied = metal_column("metal_copied", {.copy_weights = true});
+    auto copied = column("metal_copied", {.copy_weights = true});
     copied.placement = Placement::Exact;
     return {
-        metal_column("metal", {}),
+        column("metal", {}),
         std::move(copied),
-        varied(metal_column("metal_f32_tiles", {.gemm_f32_tiles = true}), is_tiled),
-        varied(metal_column("metal_no_multi_column", {.multi_column = false}), has_few_rows),
-        varied(metal_column("metal_no_float_gemm", {.float_gemm = false}),
+        varied(column("metal_f32_tiles", {.gemm_f32_tiles = true}), is_tiled),
+        varied(column("metal_no_multi_column", {.multi_column = false}), has_few_rows),
+        varied(column("metal_no_float_gemm", {.float_gemm = false}),
                [](const Row& row) { return of_floats(row) && is_tiled(row); }),
-        varied(metal_column("metal_specified_tiers", {.multi_column = false, .float_gemm = false}),
+        varied(column("metal_specified_tiers", {.multi_column = false, .float_gemm = false}),
                [](const Row& row) { return of_floats(row) && has_few_rows(row); }),
-        varied(metal_column("metal_no_gemm", {.gemm = false}), is_tiled),
-        varied(metal_column("metal_narrow_norm", {.rms_norm_256 = false}), is_norm),
+        varied(column("metal_no_gemm", {.gemm = false}), is_tiled),
+        varied(column("metal_narrow_norm", {.rms_norm_256 = false}), is_norm),
     };
 }
 

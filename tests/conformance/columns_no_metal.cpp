@@ -4,6 +4,6 @@
 
 namespace minfer::test {
 
-std::vector<Column> metal_columns() { return {}; }
+std::vector<Column> metal_columns(const std::function<void(std::string_view)>&) { return {}; }
 
 }  // namespace minfer::test

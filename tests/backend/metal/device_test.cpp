@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 
 #include "backend/metal/device_rig.h"
 #include "backend/metal/kernels.h"
@@ -76,16 +75,11 @@ TEST(MetalDevice, metal_pipelines_compile) {
         for (const auto dtype : kWeightTypes) {
             const auto built = kernels->build_for(*device, dtype, options);
             EXPECT_TRUE(built) << error_of(built);
-            const auto before = device->built_kernels().size();
+            const auto before = live("MTLComputePipelineState");
             EXPECT_TRUE(kernels->build_for(*device, dtype, options));
-            EXPECT_EQ(device->built_kernels().size(), before) << name(dtype) << " was built twice";
+            EXPECT_EQ(live("MTLComputePipelineState"), before) << name(dtype) << " was built twice";
         }
     }
-    auto in_library = device->kernel_names();
-    const auto built = std::set(device->built_kernels().begin(), device->built_kernels().end());
-    std::ranges::sort(in_library);
-    EXPECT_THAT(std::ranges::adjacent_find(in_library), in_library.end()) << "two of one name";
-    EXPECT_EQ(std::vector(built.begin(), built.end()), in_library);
 }
 
 TEST(MetalDevice, AKernelThatCannotBeBuiltFailsTheLoadAndIsNamed) {

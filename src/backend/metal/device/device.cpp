@@ -52,7 +52,6 @@ Result<Pipeline> Device::pipeline(std::string_view kernel, size_t threads) const
         return fail(Fault::Device,
                     "kernel '{}' is launched with {} threads in a threadgroup, here it can have {}",
                     kernel, threads, max_threads);
-    built_kernels_.push_back(name);
     const size_t shared_bytes = state->staticThreadgroupMemoryLength();
     return Pipeline{.state = std::move(state),
                     .name = name,

@@ -56,10 +56,7 @@ class Device {
     // SIMD groups are not kSimdWidth wide, or whose registers leave less than the `threads` that
     // the largest threadgroup of its launches has.
     Result<Pipeline> pipeline(std::string_view kernel, size_t threads) const;
-    // Of the library; and those that pipeline() built, in that order. A kernel that is in one list
-    // only is a mistake that would otherwise show as mere slowness.
-    std::vector<std::string> kernel_names() const;
-    std::span<const std::string> built_kernels() const { return built_kernels_; }
+    std::vector<std::string> kernel_names() const;  // of the library, in no order
 
     // Shared memory, zeroed; `bytes` > 0. OutOfMemory with the size.
     Result<Buffer> new_buffer(size_t bytes) const;
@@ -83,7 +80,6 @@ class Device {
     NS::SharedPtr<MTL::Library> library_;
     std::string library_path_;  // empty: built in
     DeviceLimits limits_;
-    mutable std::vector<std::string> built_kernels_;
 };
 
 // Objects that Metal hands out autoreleased go away at the end of this scope unless retained. Every
