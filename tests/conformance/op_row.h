@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/op.h"
+#include "support/weight_types.h"
 
 namespace minfer::test {
 
@@ -24,12 +25,6 @@ struct Row {
     bool slow = false;
 
     size_t tokens() const { return shape[1] * shape[2] * shape[3]; }
-};
-
-// The types that have to run as weight matrices on every device.
-inline constexpr DType kWeightTypes[] = {
-    DType::Q4_0, DType::Q4_1, DType::Q5_0, DType::Q5_1, DType::Q8_0, DType::Q4_K,
-    DType::Q5_K, DType::Q6_K, DType::F16,  DType::BF16, DType::F32,
 };
 
 const std::vector<Row>& op_rows();

@@ -254,14 +254,6 @@ TEST(MetalBackend, IsGoneOnlyOnceWorkThatWasGivenUpHasEnded) {
 
 TEST(MetalBackend, LeavesNoObjectsBehind) {
     const auto device = system_device();
-    const auto objects = [] {
-        for (int i = 0; i < 10000 && live("MTLCommandBuffer") > 0; ++i)
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        auto text = std::string();
-        for (const auto& [name, count] : softmetal::live_objects())
-            text += fmt::format("{} {}\n", name, count);
-        return text;
-    };
     const auto use = [] {
         auto rig = metal_rig();
         const auto bytes = random_rows(DType::F32, 64, 1);
@@ -298,9 +290,7 @@ TEST(MetalBackend, TwoInOneProcessWorkAtOnceOnTwoThreads) {
         *got = values[0];
     };
     float a = 0, b = 0;
-    auto thread = std::thread(work, 1000.0f, &a);
-    work(5000.0f, &b);
-    thread.join();
+    at_once([&] { work(1000, &a); }, [&] { work(5000, &b); });
     EXPECT_EQ(a, 1300.0f);
     EXPECT_EQ(b, 5300.0f);
 }

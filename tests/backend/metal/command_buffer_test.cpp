@@ -3,9 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <thread>
-
 #include "backend/metal/device_rig.h"
 #include "backend/metal/timeout.h"
 
@@ -218,7 +215,6 @@ TEST_F(CommandBufferTest, TheGuardsCompareWithTheDeviceAtHand) {
     EXPECT_TRUE(submit(large));
 }
 
-// On a thread without an autorelease pool of its own.
 void submit_many(CommandBufferTest& test, const metal::Buffer& buffer, int count) {
     metal::Completion completion;
     for (int i = 0; i < count; ++i) {
@@ -233,23 +229,12 @@ void submit_many(CommandBufferTest& test, const metal::Buffer& buffer, int count
 TEST_F(CommandBufferTest, SubmissionsLeaveNoObjectsBehindOnAnyThread) {
     softmetal::set_checks(device->handle(), softmetal::Checks::Off);
     submit_many(*this, buffer, 10);
-    // The last handler may still be on its way out.
-    const auto objects = [] {
-        for (int i = 0; i < 10000 && live("MTLCommandBuffer") > 0; ++i)
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        auto text = std::string();
-        for (const auto& [name, count] : softmetal::live_objects())
-            text += fmt::format("{} {}\n", name, count);
-        return text;
-    };
     const auto before = objects();
     submit_many(*this, buffer, 2000);
     EXPECT_EQ(objects(), before);
     auto other = *device->new_buffer(kCount * 4);
     const auto with_other = objects();
-    auto thread = std::thread([&] { submit_many(*this, other, 2000); });
-    submit_many(*this, buffer, 2000);
-    thread.join();
+    at_once([&] { submit_many(*this, other, 2000); }, [&] { submit_many(*this, buffer, 2000); });
     EXPECT_EQ(objects(), with_other);
     EXPECT_EQ(values().back(), 4010u);
 }

@@ -3,8 +3,10 @@
 // that do what no kernel of ours does.
 
 #include <Metal/Metal.hpp>
+#include <chrono>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "backend/metal/device/command_buffer.h"
 #include "backend/metal/device/device.h"
@@ -33,6 +35,23 @@ inline uint64_t live(std::string_view class_name) {
     for (const auto& objects : softmetal::live_objects())
         if (objects.class_name == class_name) return objects.count;
     return 0;
+}
+
+// All live objects, once the last handler is on its way out.
+inline std::string objects() {
+    for (int i = 0; i < 10000 && live("MTLCommandBuffer") > 0; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    auto text = std::string();
+    for (const auto& [name, count] : softmetal::live_objects())
+        text += fmt::format("{} {}\n", name, count);
+    return text;
+}
+
+// One on a thread of its own, which has no autorelease pool, and one on this.
+void at_once(const auto& there, const auto& here) {
+    auto thread = std::thread(there);
+    here();
+    thread.join();
 }
 
 inline uint64_t dispatches_of(std::string_view kernel) {

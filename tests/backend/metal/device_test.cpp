@@ -11,6 +11,7 @@
 #include "backend/metal/matmul.h"
 #include "backend/metal/rig.h"
 #include "support/random_data.h"
+#include "support/weight_types.h"
 
 namespace minfer::test {
 namespace {
@@ -18,10 +19,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-constexpr DType kWeightTypes[] = {DType::F32,  DType::F16,  DType::BF16, DType::Q4_0,
-                                  DType::Q4_1, DType::Q5_0, DType::Q5_1, DType::Q8_0,
-                                  DType::Q4_K, DType::Q5_K, DType::Q6_K};
 
 std::string error_of(const auto& result) { return result ? "no error" : result.error().what; }
 

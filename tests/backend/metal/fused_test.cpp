@@ -5,6 +5,7 @@
 
 #include "backend/metal/rig.h"
 #include "support/random_data.h"
+#include "support/weight_types.h"
 
 namespace minfer::test {
 namespace {
@@ -12,10 +13,6 @@ namespace {
 using metal::Launch;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-constexpr DType kTypes[] = {DType::Q4_0, DType::Q4_1, DType::Q5_0, DType::Q5_1,
-                            DType::Q8_0, DType::Q4_K, DType::Q5_K, DType::Q6_K,
-                            DType::F16,  DType::BF16, DType::F32};
 
 constexpr int32_t kPosition = 1234, kCell = 7;
 constexpr size_t kContext = 20;
@@ -153,7 +150,7 @@ struct Step {
 std::vector<Geometry> geometries() {
     auto all = std::vector<Geometry>();
     const auto backend = metal_backend();
-    for (const auto dtype : kTypes) {
+    for (const auto dtype : kWeightTypes) {
         if (!backend->supports(op::FusedFfn{.dtype = dtype}, DType::F32)) continue;
         all.push_back({.dtype = dtype, .in_dim = 512});
     }

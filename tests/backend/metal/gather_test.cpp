@@ -10,6 +10,7 @@
 #include "support/op_rig.h"
 #include "support/random_data.h"
 #include "support/software_metal.h"
+#include "support/weight_types.h"
 
 namespace minfer::test {
 namespace {
@@ -17,10 +18,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-constexpr DType kTypes[] = {DType::Q4_0, DType::Q4_1, DType::Q5_0, DType::Q5_1,
-                            DType::Q8_0, DType::Q4_K, DType::Q5_K, DType::Q6_K,
-                            DType::F16,  DType::BF16, DType::F32};
 
 class MetalGather : public testing::Test {
   protected:
@@ -89,7 +86,7 @@ TEST_F(MetalGather, get_rows_q4_k_isolation) {
 }
 
 TEST_F(MetalGather, get_rows_multi_type_isolation) {
-    for (const auto dtype : kTypes) {
+    for (const auto dtype : kWeightTypes) {
         const size_t block = info(dtype).block_values;
         for (const auto placement : {Placement::Padded, Placement::Exact}) {
             expect_exact_rows(open(placement), dtype, std::max<size_t>(block, 32), 2, {1, 0});

@@ -13,6 +13,7 @@
 #include "support/reference.h"
 #include "support/software_metal.h"
 #include "support/tolerances.h"
+#include "support/weight_types.h"
 
 namespace minfer::test {
 namespace {
@@ -23,15 +24,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-constexpr DType kQuantised[] = {DType::Q4_0, DType::Q4_1, DType::Q5_0, DType::Q5_1,
-                                DType::Q8_0, DType::Q4_K, DType::Q5_K, DType::Q6_K};
 constexpr DType kFloats[] = {DType::F16, DType::BF16, DType::F32};
-
-std::vector<DType> all_types() {
-    auto all = std::vector<DType>(std::begin(kQuantised), std::end(kQuantised));
-    all.insert(all.end(), std::begin(kFloats), std::end(kFloats));
-    return all;
-}
 
 struct GemmShape {
     size_t out_dim, n_tokens, in_dim;
@@ -147,7 +140,7 @@ TEST(MetalGemmPlan, TilesAre64OutputsBy32TokensAndBy16WhereThatIsEnough) {
 }
 
 TEST(MetalGemmPlan, HalfTilesAreForTypesThatFitThemUnlessAskedOtherwise) {
-    for (const auto dtype : all_types()) {
+    for (const auto dtype : kWeightTypes) {
         const bool wide_range = dtype == DType::BF16 || dtype == DType::F32;
         EXPECT_EQ(metal::gemm_tile(dtype, {}),
                   wide_range ? metal::GemmTile::Float : metal::GemmTile::Half);
@@ -184,7 +177,7 @@ TEST_P(MetalGemmTypes, StaysInBuffersThatEndWhereTheOperandsEnd) {
     expect_correct(make_product(GetParam(), {60, 33, in_dim}), {}, Placement::Exact);
     expect_correct(make_product(GetParam(), {64, 32, in_dim}), {}, Placement::Exact);
 }
-INSTANTIATE_TEST_SUITE_P(Every, MetalGemmTypes, testing::ValuesIn(all_types()),
+INSTANTIATE_TEST_SUITE_P(Every, MetalGemmTypes, testing::ValuesIn(kWeightTypes),
                          [](const auto& type) { return std::string(name(type.param)); });
 
 TEST_F(MetalGemm, FloatRowsMayHaveAnyWidth) {

@@ -27,7 +27,7 @@ TEST(MetalProduct, RefusesRowsThatAreNotWholeBlocks) {
 }
 
 TEST(MetalMatmulTier, OneTokenAFewAndManyGoToKernelsOfTheirOwn) {
-    for (const auto dtype : kProductTypes)
+    for (const auto dtype : kWeightTypes)
         for (const size_t rows : {1, 2047, 2048, 151936}) {
             const auto tier = [&](size_t n_tokens, const MetalOptions& options) {
                 return metal::matmul_tier(dtype, rows, n_tokens, options);
@@ -53,7 +53,7 @@ TEST(MetalMatmulTier, BothSwitchesRestoreTheSpecifiedRule) {
     for (const auto& c : {Case{2048, 1, kSingle}, Case{2047, 2, kMulti}, Case{2047, 8, kMulti},
                           Case{2047, 9, kGemm}, Case{1, 9, kGemm}, Case{2048, 2, kGemm},
                           Case{2048, 8, kGemm}, Case{2048, 9, kGemm}})
-        for (const auto dtype : kProductTypes) {
+        for (const auto dtype : kWeightTypes) {
             const auto tier = [&](bool gemm) {
                 return metal::matmul_tier(
                     dtype, c.rows, c.n_tokens,
@@ -68,7 +68,7 @@ TEST(MetalMatmulTier, BothSwitchesRestoreTheSpecifiedRule) {
 }
 
 TEST(MetalMatmulTier, EachSwitchTakesItsOwnExtensionAway) {
-    for (const auto dtype : kProductTypes) {
+    for (const auto dtype : kWeightTypes) {
         const bool quantised = info(dtype).block_values > 1;
         const auto tier = [&](size_t rows, size_t n_tokens, const MetalOptions& options) {
             return metal::matmul_tier(dtype, rows, n_tokens, options);

@@ -72,7 +72,7 @@ class MetalMatmul : public testing::Test {
 };
 
 TEST_F(MetalMatmul, MatchesDoubleArithmeticInEveryTypeForOneTokenAndAFew) {
-    for (const auto dtype : kProductTypes) {
+    for (const auto dtype : kWeightTypes) {
         auto rig = metal_rig();
         for (const auto& c : cases(dtype, {1, 2, 3, 5, 8})) {
             const auto got = multiply(rig, c, c.x());
@@ -83,7 +83,7 @@ TEST_F(MetalMatmul, MatchesDoubleArithmeticInEveryTypeForOneTokenAndAFew) {
 }
 
 TEST_F(MetalMatmul, MatchesDoubleArithmeticInEveryTypeForManyTokensWithoutMatrixKernels) {
-    for (const auto dtype : kProductTypes) {
+    for (const auto dtype : kWeightTypes) {
         auto rig = metal_rig({.gemm = false});
         for (const auto& c : cases(dtype, {9, 33})) {
             const auto got = multiply(rig, c, c.x());

@@ -20,15 +20,6 @@ size_t resident_bytes() {
     return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-std::string objects() {
-    for (int i = 0; i < 10000 && live("MTLCommandBuffer") > 0; ++i)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    auto text = std::string();
-    for (const auto& [name, count] : softmetal::live_objects())
-        text += fmt::format("{} {}\n", name, count);
-    return text;
-}
-
 TEST(MetalBackend, AMillionSubmissionsLeaveMemoryFlat) {
     constexpr int kSubmissions = 1'000'000;
     auto rig = metal_rig();

@@ -25,7 +25,7 @@ TEST_F(MetalMulMvReads, EachWeightIsReadByOneSimdGroupAndOnce) {
     open();
     auto* const device = context_->device->handle();
     softmetal::set_memory_counters(device, true);
-    for (const auto dtype : kProductTypes)
+    for (const auto dtype : kWeightTypes)
         for (const uint32_t rows : {64, 61}) {
             const auto matrices = upload(dtype, 2304, {rows});
             softmetal::reset_counters(device);

@@ -26,7 +26,7 @@ std::vector<size_t> widths(DType dtype) {
 TEST_F(MetalMulMv, EveryTokenOfAFewHasTheBitsItHasAlone) {
     for (const bool multi_column : {false, true}) {
         open({.gemm = false, .multi_column = multi_column});
-        for (const auto dtype : kProductTypes)
+        for (const auto dtype : kWeightTypes)
             for (const size_t width : widths(dtype))
                 for (const uint32_t rows : {1, 7, 20}) {
                     const auto matrices = upload(dtype, width, {rows});
@@ -47,7 +47,7 @@ TEST_F(MetalMulMv, EveryTokenOfAFewHasTheBitsItHasAlone) {
 
 TEST_F(MetalMulMv, JoinedMatricesHaveTheBitsTheyHaveAlone) {
     open();
-    for (const auto dtype : kProductTypes)
+    for (const auto dtype : kWeightTypes)
         for (const auto& rows : {std::array{40u, 8u, 8u}, {9u, 1u, 7u}, {33u, 65u, 0u}}) {
             const auto width = widths(dtype)[2];
             const auto joined = upload(dtype, width, rows);

@@ -10,13 +10,9 @@
 #include "backend/metal/matmul.h"
 #include "support/random_data.h"
 #include "support/software_metal.h"
+#include "support/weight_types.h"
 
 namespace minfer::test {
-
-// Those that are multiplied.
-inline constexpr DType kProductTypes[] = {DType::Q4_0, DType::Q4_1, DType::Q5_0, DType::Q5_1,
-                                          DType::Q8_0, DType::Q4_K, DType::Q5_K, DType::Q6_K,
-                                          DType::F16,  DType::BF16, DType::F32};
 
 // Matrices without weights; those of no rows are not there.
 inline metal::Matrices shapes(DType dtype, size_t in_dim, std::array<uint32_t, 3> rows) {
@@ -30,7 +26,7 @@ class Products : public testing::Test {
         auto made = metal::Context::create(options);
         ASSERT_TRUE(made) << made.error().what;
         context_ = *std::move(made);
-        for (const auto dtype : kProductTypes)
+        for (const auto dtype : kWeightTypes)
             ASSERT_TRUE(context_->kernels.build_for(*context_->device, dtype, options));
     }
 
