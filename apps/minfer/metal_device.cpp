@@ -1,6 +1,5 @@
 #include "metal_device.h"
 
-#include "backend/metal/timeout.h"
 #include "metal_provider.h"
 
 namespace minfer {
@@ -29,8 +28,6 @@ std::string metal_device_text(const Backend& backend, const MetalSettings& setti
 std::string metal_device_name(const Backend& backend) {
     return std::string(static_cast<const MetalBackend&>(backend).device_name());
 }
-
-bool is_metal_timeout(const Error& error) { return metal::is_timeout(error); }
 
 size_t metal_copied_bytes(const Backend& backend) {
     return static_cast<const MetalBackend&>(backend).copied_weights_bytes();

@@ -27,9 +27,6 @@ std::string metal_device_text(const Backend& backend, const MetalSettings& setti
 // "Apple M4", as the system calls the device.
 std::string metal_device_name(const Backend& backend);
 
-// Whether a wait for the device was too short.
-bool is_metal_timeout(const Error& error);
-
 // Bytes of weights that the device has a copy of, instead of using them where the file lies.
 size_t metal_copied_bytes(const Backend& backend);
 

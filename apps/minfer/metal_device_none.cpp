@@ -10,8 +10,6 @@ std::string metal_device_text(const Backend& backend, const MetalSettings&) {
 
 std::string metal_device_name(const Backend& backend) { return std::string(backend.name()); }
 
-bool is_metal_timeout(const Error&) { return false; }
-
 size_t metal_copied_bytes(const Backend&) { return 0; }
 
 }  // namespace minfer

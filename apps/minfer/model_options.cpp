@@ -282,9 +282,10 @@ Result<> warm_up(Engine& engine) {
 
 Error with_advice(Error error, const ModelOptions& options) {
     // Damaged weights are the likeliest cause of results that are no numbers.
-    if (is_not_finite(error) && !options.check_tensors)
+    if (error.fault == Fault::NotFinite && !options.check_tensors)
         error.what += " (--check-tensors tells whether the weights are damaged)";
-    if (is_metal_timeout(error)) error.what += " (--device-timeout SECONDS sets how long to wait)";
+    if (error.fault == Fault::Timeout)
+        error.what += " (--device-timeout SECONDS sets how long to wait)";
     return error;
 }
 

@@ -13,7 +13,17 @@
 namespace minfer {
 
 // Callers act on the kind: one switch to an exit code, one to an HTTP status.
-enum class Fault : uint8_t { BadInput, NotFound, Unsupported, OutOfMemory, Io, Device, Cancelled };
+enum class Fault : uint8_t {
+    BadInput,
+    NotFound,
+    Unsupported,
+    OutOfMemory,
+    Io,
+    Device,
+    Timeout,    // of a bound that somebody chose: the work may hang, or be slow
+    NotFinite,  // what was computed is no number
+    Cancelled,
+};
 
 struct Error {
     Fault fault = Fault::BadInput;

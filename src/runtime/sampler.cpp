@@ -7,8 +7,6 @@
 namespace minfer {
 namespace {
 
-constexpr std::string_view kLogitOf = "the logit of token";
-
 Result<> in_range(std::string_view name, double value, double low, double high) {
     if (value >= low && value <= high) return {};
     return fail(Fault::BadInput, "{} is {}, allowed are {} to {}", name, value, low, high);
@@ -39,18 +37,14 @@ Result<> check(const SamplerOptions& options) {
     return {};
 }
 
-bool is_not_finite(const Error& error) {
-    return error.fault == Fault::Device && error.what.contains(kLogitOf);
-}
-
 Sampler::Sampler(SamplerOptions options) : options_(std::move(options)), random_(options_.seed) {}
 
 Result<TokenId> Sampler::sample(std::span<const float> logits, std::span<const TokenId> history) {
     logits_.assign(logits.begin(), logits.end());
     for (size_t id = 0; id < logits_.size(); ++id)
         if (!std::isfinite(logits_[id]))
-            return fail(Fault::Device, "step {}: {} {} is {}", history.size(), kLogitOf, id,
-                        logits_[id]);
+            return fail(Fault::NotFinite, "step {}: the logit of token {} is {}", history.size(),
+                        id, logits_[id]);
     for (const auto& [id, bias] : options_.logit_bias) {
         const auto index = static_cast<size_t>(id);
         if (index >= logits_.size())

@@ -29,9 +29,6 @@ struct SamplerOptions {
 // BadInput naming option, value and range.
 Result<> check(const SamplerOptions& options);
 
-// Whether this is Sampler::sample()'s error for a logit that is not finite.
-bool is_not_finite(const Error& error);
-
 class Sampler {
   public:
     // The options passed check().
@@ -39,8 +36,8 @@ class Sampler {
 
     // `logits` of one row; `history` everything before it, prompt included. The largest logit wins
     // under temperature 0, the lowest id on ties. Sums with biases and penalties stop at the
-    // largest finite float either way, so that only -infinity bans. Device when a logit is not
-    // finite, BadInput when nothing is left to choose from.
+    // largest finite float either way, so that only -infinity bans. NotFinite when a logit is
+    // not, BadInput when nothing is left to choose from.
     Result<TokenId> sample(std::span<const float> logits, std::span<const TokenId> history);
 
     const SamplerOptions& options() const { return options_; }

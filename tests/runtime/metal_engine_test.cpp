@@ -150,7 +150,7 @@ TEST_F(MetalEngine, AHangEndsAtTheBoundAndTheNextStepWorks) {
     softmetal::hang_next_command_buffer(device.get(), 1.5);
     const auto failed = hung->evaluate(part(5, 1));
     ASSERT_FALSE(failed);
-    EXPECT_EQ(failed.error().fault, Fault::Device);
+    EXPECT_EQ(failed.error().fault, Fault::Timeout);
     EXPECT_EQ(hung->n_past(), 5u);
     const auto got = hung->evaluate(part(5, 1));
     ASSERT_TRUE(got) << got.error().what;

@@ -207,6 +207,7 @@ TEST(Sampler, RefusesLogitsThatAreNotFinite) {
         const std::vector<TokenId> history(12);
         const auto result = Sampler(plain()).sample(std::vector<float>{0, bad}, history);
         ASSERT_FALSE(result);
+        EXPECT_EQ(result.error().fault, Fault::NotFinite);
         EXPECT_THAT(result.error().what, testing::HasSubstr("step 12: the logit of token 1 is"));
     }
 }

@@ -1,7 +1,5 @@
 #include "backend/metal/context.h"
 
-#include "backend/metal/timeout.h"
-
 namespace minfer::metal {
 
 Result<std::unique_ptr<Context>> Context::create(const MetalOptions& options) {
@@ -56,8 +54,8 @@ std::unexpected<Error> Context::give_up_split(Error cause) {
 // Its kernels may still write to buffers that are about to be used again.
 Result<> Context::wait_for_abandoned() {
     if (!completion_.is_pending() || completion_.wait(options.submit_bound_seconds)) return {};
-    return fail(Fault::Device, "a command buffer given up earlier {} another {} s",
-                kDidNotEndWithin, options.submit_bound_seconds);
+    return fail(Fault::Timeout, "a command buffer given up earlier did not end within another {} s",
+                options.submit_bound_seconds);
 }
 
 Result<Slice> Context::words_in(const Call& call, size_t source, size_t count) const {

@@ -96,6 +96,7 @@ TEST_F(MetalRecovery, AfterAHangTheAbandonedWorkIsWaitedForBeforeItsBuffersAreTo
         const auto start = std::chrono::steady_clock::now();
         const auto given_up = backend.synchronize();
         ASSERT_FALSE(given_up);
+        EXPECT_EQ(given_up.error().fault, Fault::Timeout);
         EXPECT_THAT(given_up.error().what, AllOf(HasSubstr("did not end within"),
                                                  HasSubstr("0.2 s"), HasSubstr("add_f32")));
         bool touched = false;
@@ -118,6 +119,7 @@ TEST_F(MetalRecovery, AHangThatGoesOnIsAnErrorOfEveryRequestUntilItEnds) {
     ASSERT_FALSE(backend.synchronize());  // 0.2 s of them
     const auto written = fill(x, 3);      // 0.2 s more
     ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().fault, Fault::Timeout);
     EXPECT_THAT(written.error().what, AllOf(HasSubstr("given up earlier"), HasSubstr("0.2 s")));
     EXPECT_FALSE(result());
     const auto encoded = step();

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "backend/metal/timeout.h"
-
 namespace minfer::metal {
 namespace {
 
@@ -153,11 +151,10 @@ Result<> CommandBuffer::submit(double bound_seconds, Completion& completion) {
         const bool ended =
             status == MTL::CommandBufferStatusCompleted || status == MTL::CommandBufferStatusError;
         if (!ended || !completion.wait(bound_seconds))
-            return fail(Fault::Device,
-                        "a command buffer of {} dispatches {} {} s (status {}); the last "
-                        "dispatches: {}",
-                        dispatches_, kDidNotEndWithin, bound_seconds, status_name(status),
-                        labels_.text());
+            return fail(Fault::Timeout,
+                        "a command buffer of {} dispatches did not end within {} s (status {}); "
+                        "the last dispatches: {}",
+                        dispatches_, bound_seconds, status_name(status), labels_.text());
     }
     if (const auto status = commands_->status(); status != MTL::CommandBufferStatusCompleted)
         return fail(Fault::Device,

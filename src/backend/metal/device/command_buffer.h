@@ -75,8 +75,8 @@ class CommandBuffer {
     // each other.
     Result<> copy(const Slice& from, const Slice& to);
 
-    // Commits and waits `bound_seconds` at most. Device carrying the status and the labels; when
-    // the bound passed, the work is still pending in `completion`.
+    // Commits and waits `bound_seconds` at most. Device carrying the status and the labels; Timeout
+    // with the same when the bound passed: then the work is still pending in `completion`.
     Result<> submit(double bound_seconds, Completion& completion);
 
     const LabelRing& labels() const { return labels_; }
