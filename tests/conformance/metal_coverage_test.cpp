@@ -20,7 +20,8 @@ void erase_dispatched(std::set<std::string>& idle, std::set<std::string>& unknow
     });
     ASSERT_TRUE(list.front().make());  // which switches the checks on, the first time
     const SoftwareMetal unchecked(false);
-    for (const auto& column : list)
+    for (const auto& column : list) {
+        if (column.placement == Placement::Exact) continue;  // the same kernels as another
         for (const auto& row : op_rows()) {
             if (idle.empty()) return;
             if (row.slow || !column.changes(row)) continue;
@@ -30,6 +31,7 @@ void erase_dispatched(std::set<std::string>& idle, std::set<std::string>& unknow
             auto rig = OpRig(*std::move(backend), column.placement);
             answer(rig, make_trial(row));
         }
+    }
 }
 
 TEST(MetalCoverage, EveryKernelOfTheLibraryIsDispatchedByARowOfTheOpMatrix) {
