@@ -43,8 +43,8 @@ BlockQ8_0 by_definition(const Values& values) {
     BlockQ8_0 block{.d = std::bit_cast<uint16_t>(static_cast<_Float16>(d)), .quants = {}};
     if (block.d == 0) return block;
     for (size_t i = 0; i < 32; ++i)
-        block.quants[i] = static_cast<int8_t>(
-            std::clamp(std::nearbyint(values[i] * (1 / d)), -128.f, 127.f));
+        block.quants[i] =
+            static_cast<int8_t>(std::clamp(std::nearbyint(values[i] * (1 / d)), -128.f, 127.f));
     return block;
 }
 
