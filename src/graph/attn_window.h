@@ -23,4 +23,10 @@ Result<WindowKind> window_kind(size_t elements, size_t n_tokens);
 Result<> check_windows(WindowKind kind, std::span<const int32_t> data, size_t n_tokens,
                        size_t n_ctx);
 
+// The cells [first, end) outside of which no token sees any, of windows that were checked.
+struct CellExtent {
+    size_t first = 0, end = 0;
+};
+CellExtent window_extent(WindowKind kind, std::span<const int32_t> data, size_t n_tokens);
+
 }  // namespace minfer

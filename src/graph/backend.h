@@ -19,8 +19,13 @@ struct Call {
     std::span<const BufRef> in;
     BufRef out;                         // may alias in[0] (in-place ops)
     std::optional<KvPair> kv;           // for ops that touch the layer's regions
+    BufRef scratch;                     // the bytes prepare() asked for, contents undefined
     std::span<const WeightId> weights;  // in the order of op_weights(node->op)
 };
+
+// The part of a region that holds whole cells, `bytes` of them from row `first_row` on; BadInput
+// when there are no such cells.
+Result<BufRef> cells_of(BufRef region, const KvLayout& layout, size_t first_row, size_t bytes);
 
 class Backend {
   public:
@@ -52,6 +57,9 @@ class Backend {
     // does; free returns a buffer to the pool, which keeps its memory.
     virtual Result<BufferId> alloc(size_t bytes) = 0;
     virtual Result<BufferId> alloc_fresh(size_t bytes) = 0;
+    // alloc() for a KV region: zeroed where kernels multiply cells that no token sees by weights of
+    // zero, as what is left in recycled memory need not be a number.
+    virtual Result<BufferId> alloc_cells(size_t bytes) { return alloc(bytes); }
     virtual void free(BufferId id) = 0;
     virtual size_t pool_count() const = 0;  // buffers ever created; never shrinks
     virtual size_t pool_bytes() const = 0;
@@ -61,6 +69,16 @@ class Backend {
     // Moves rows inside one region with memmove semantics.
     virtual Result<> copy_cells(BufRef region, size_t dst_row, size_t src_row, size_t rows,
                                 size_t row_bytes) = 0;
+    // Makes ready whatever executing this node takes, and returns the bytes of memory it wants
+    // besides sources and output, planned like an activation that lives for this node. Called when
+    // a graph is mapped: Unsupported, with node and values, for a shape that no kernel can hold.
+    virtual Result<size_t> prepare(const Node&) { return 0; }
+    // Whole cells of a KV region in the layout of KvLayout's comment, whatever the backend keeps.
+    // BadInput when the sizes do not fit.
+    virtual Result<> read_cells(BufRef region, const KvLayout& layout, size_t first_row,
+                                std::span<std::byte> to);
+    virtual Result<> write_cells(BufRef region, const KvLayout& layout, size_t first_row,
+                                 std::span<const std::byte> from);
     virtual Result<> write(BufRef to, std::span<const std::byte> from) = 0;  // sizes must be equal
     virtual Result<> read(BufRef from, std::span<std::byte> to) = 0;         // sizes must be equal
     virtual Result<> synchronize() = 0;                  // submit and wait, bounded

@@ -32,9 +32,9 @@ Result<KvPair> KvRegions::ensure(uint32_t layer, Backend& backend, const KvLayou
         return fail(Fault::Unsupported, "kv.{}: backend {} does not read {} cells", layer,
                     backend.name(), name(layout.format));
     const size_t bytes = layout.row_bytes * n_ctx;
-    const auto k = backend.alloc(bytes);
+    const auto k = backend.alloc_cells(bytes);
     if (!k) return at(fmt::format("kv.{}.k", layer), k.error());
-    const auto v = backend.alloc(bytes);
+    const auto v = backend.alloc_cells(bytes);
     if (!v) {
         backend.free(*k);
         return at(fmt::format("kv.{}.v", layer), v.error());

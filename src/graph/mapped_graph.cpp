@@ -82,10 +82,30 @@ class Mapper {
         return {};
     }
 
+    // By node id.
+    Result<std::vector<size_t>> prepare() {
+        auto bytes = std::vector<size_t>(graph_.nodes.size(), 0);
+        const auto live = live_nodes(graph_);
+        for (const auto& node : graph_.nodes) {
+            if (!live[node.id] || !has_kernel(node.op)) continue;
+            auto* const backend = MINFER_TRY(backend_of(node, backends_));
+            bytes[node.id] = MINFER_TRY(backend->prepare(node));
+        }
+        return bytes;
+    }
+
     Result<> take_memory() {
-        const auto plan = MINFER_TRY(plan_memory(graph_));
+        const auto scratch_bytes = MINFER_TRY(prepare());
+        const auto plan = MINFER_TRY(plan_memory(graph_, scratch_bytes));
         const auto buffers = MINFER_TRY(reservation_.map(plan.slots, backends_));
+        const auto in_slot = [&](const NodeMemory& memory) {
+            return BufRef{.backend = plan.slots[memory.slot].backend,
+                          .id = buffers[memory.slot],
+                          .offset = memory.offset,
+                          .bytes = memory.bytes};
+        };
         mapped_.memory.resize(graph_.nodes.size());
+        mapped_.scratch.resize(graph_.nodes.size());
         for (const auto& node : graph_.nodes) {
             const auto& memory = plan.nodes[node.id];
             if (memory.home == Home::None) continue;
@@ -94,15 +114,14 @@ class Mapper {
                 case Home::None:
                     break;
                 case Home::Slot:
-                    mapped_.memory[node.id] = BufRef{.backend = plan.slots[memory.slot].backend,
-                                                     .id = buffers[memory.slot],
-                                                     .offset = memory.offset,
-                                                     .bytes = memory.bytes};
+                    mapped_.memory[node.id] = in_slot(memory);
                     break;
                 case Home::KvRegion:
                     mapped_.memory[node.id] = regions->k;
                     break;
             }
+            if (const auto& scratch = plan.scratch[node.id]; scratch.home == Home::Slot)
+                mapped_.scratch[node.id] = in_slot(scratch);
         }
         return {};
     }
@@ -152,6 +171,7 @@ class Mapper {
                                                    .in = sources.first(node.src.size()),
                                                    .out = *mapped_.memory[id],
                                                    .kv = regions_of(node),
+                                                   .scratch = mapped_.scratch[id],
                                                    .weights = weights.first(n_weights)});
                 sources = sources.subspan(node.src.size());
                 weights = weights.subspan(n_weights);

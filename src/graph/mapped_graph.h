@@ -43,6 +43,7 @@ struct MappedGraph {
     GraphParams params;
     Graph graph;
     std::vector<std::optional<BufRef>> memory;  // by node id; none: not executed
+    std::vector<BufRef> scratch;                // by node id; no bytes: none
     std::vector<Stage> stages;
     std::vector<OwnedBuffer> staging;      // where imports land
     std::vector<std::byte> bounce;         // holds the largest import on its way through the host

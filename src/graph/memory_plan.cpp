@@ -15,8 +15,9 @@ struct Reader {
 
 class Planner {
   public:
-    explicit Planner(const Graph& graph)
+    Planner(const Graph& graph, std::span<const size_t> scratch_bytes)
         : graph_(graph),
+          scratch_bytes_(scratch_bytes),
           live_(live_nodes(graph)),
           roots_(view_roots(graph)),
           is_output_(graph.nodes.size(), false),
@@ -24,7 +25,9 @@ class Planner {
           readers_(graph.nodes.size()),
           family_(graph.nodes.size()),
           life_end_(graph.nodes.size(), 0) {
+        MINFER_ASSERT(scratch_bytes.empty() || scratch_bytes.size() == graph.nodes.size());
         plan_.nodes.resize(graph.nodes.size());
+        plan_.scratch.resize(graph.nodes.size());
         for (const NodeId id : graph.outputs) is_output_[id] = true;
         for (const auto& node : graph.nodes) {
             if (!live_[node.id]) continue;
@@ -40,10 +43,18 @@ class Planner {
     }
 
     Result<MemoryPlan> plan() {
-        for (const NodeId id : graph_.inputs) place_in_new_slot(graph_.node(id));
+        for (const NodeId id : graph_.inputs) {
+            const auto& node = graph_.node(id);
+            const auto bytes = logical_bytes(node);
+            plan_.nodes[id] = take_new_slot({.backend = *node.backend, .bytes = size_class(bytes)},
+                                            bytes, life_end_[id]);
+        }
         for (const auto& node : graph_.nodes) {
             if (!live_[node.id] || std::holds_alternative<op::Input>(node.op)) continue;
             MINFER_TRY(place(node));
+            if (scratch_bytes_.empty() || scratch_bytes_[node.id] == 0) continue;
+            // After the output, whose slot it may not share; free again for the next node.
+            plan_.scratch[node.id] = take_slot(node, scratch_bytes_[node.id], node.id);
         }
         return std::move(plan_);
     }
@@ -93,7 +104,9 @@ class Planner {
             deadlines_[memory.slot] = std::max(deadlines_[memory.slot], life_end_[node.id]);
             return {};
         }
-        place_in_idle_slot(node);
+        // What nobody reads is still written: its slot is taken while the node itself runs.
+        const auto deadline = std::max<size_t>(life_end_[node.id], node.id);
+        memory = take_slot(node, logical_bytes(node), deadline);
         return {};
     }
 
@@ -128,29 +141,28 @@ class Planner {
                begin_[b] < begin_[a] + logical_bytes(graph_.node(a));
     }
 
-    void place_in_idle_slot(const Node& node) {
-        const auto wanted =
-            Slot{.backend = *node.backend, .bytes = size_class(logical_bytes(node))};
-        for (uint32_t slot = 0; slot < plan_.slots.size(); ++slot) {
-            if (plan_.slots[slot] != wanted || deadlines_[slot] >= node.id) continue;
-            occupy(node, slot);
-            return;
-        }
-        place_in_new_slot(node);
+    // An idle slot of this size, the lowest, else a new one; taken until `deadline` has run.
+    NodeMemory take_slot(const Node& node, size_t bytes, size_t deadline) {
+        const auto wanted = Slot{.backend = *node.backend, .bytes = size_class(bytes)};
+        for (uint32_t slot = 0; slot < plan_.slots.size(); ++slot)
+            if (plan_.slots[slot] == wanted && deadlines_[slot] < node.id)
+                return occupy(slot, bytes, deadline);
+        return take_new_slot(wanted, bytes, deadline);
     }
 
-    void place_in_new_slot(const Node& node) {
-        plan_.slots.push_back({.backend = *node.backend, .bytes = size_class(logical_bytes(node))});
+    NodeMemory take_new_slot(const Slot& wanted, size_t bytes, size_t deadline) {
+        plan_.slots.push_back(wanted);
         deadlines_.push_back(0);
-        occupy(node, static_cast<uint32_t>(plan_.slots.size() - 1));
+        return occupy(static_cast<uint32_t>(plan_.slots.size() - 1), bytes, deadline);
     }
 
-    void occupy(const Node& node, uint32_t slot) {
-        plan_.nodes[node.id] = {.home = Home::Slot, .slot = slot, .bytes = logical_bytes(node)};
-        deadlines_[slot] = life_end_[node.id];
+    NodeMemory occupy(uint32_t slot, size_t bytes, size_t deadline) {
+        deadlines_[slot] = deadline;
+        return {.home = Home::Slot, .slot = slot, .bytes = bytes};
     }
 
     const Graph& graph_;
+    std::span<const size_t> scratch_bytes_;  // by node id, or empty
     std::vector<bool> live_;
     std::vector<NodeId> roots_;
     std::vector<bool> is_output_;
@@ -171,6 +183,8 @@ size_t size_class(size_t bytes) {
     return (bytes + kStep - 1) / kStep * kStep;
 }
 
-Result<MemoryPlan> plan_memory(const Graph& graph) { return Planner(graph).plan(); }
+Result<MemoryPlan> plan_memory(const Graph& graph, std::span<const size_t> scratch_bytes) {
+    return Planner(graph, scratch_bytes).plan();
+}
 
 }  // namespace minfer

@@ -2,6 +2,8 @@
 // Decides, without a backend, which nodes share memory: pure arithmetic over an assigned graph, so
 // that equal graphs get equal plans and tests can check a plan by simulating it.
 
+#include <span>
+
 #include "base/result.h"
 #include "graph/graph.h"
 
@@ -33,7 +35,8 @@ struct NodeMemory {
 
 struct MemoryPlan {
     std::vector<Slot> slots;
-    std::vector<NodeMemory> nodes;  // by node id
+    std::vector<NodeMemory> nodes;    // by node id
+    std::vector<NodeMemory> scratch;  // by node id; Home::None for a node that wants none
 };
 
 // Rules: inputs are placed before everything else and keep their slot to the end, like outputs; a
@@ -42,6 +45,8 @@ struct MemoryPlan {
 // taken. An in-place op overwrites its first source iff both are on one backend, that source is
 // no input, and no byte of it is an output's or is read by another operand or a later node.
 // A view on another backend than its source is an error, and so is attention away from its KV.
-Result<MemoryPlan> plan_memory(const Graph& graph);
+// Scratch of `scratch_bytes[id]` bytes, where given and not 0, is a slot that nothing else uses
+// while the node runs.
+Result<MemoryPlan> plan_memory(const Graph& graph, std::span<const size_t> scratch_bytes = {});
 
 }  // namespace minfer

@@ -136,9 +136,20 @@ class OpRig {
         auto weights = std::vector<WeightId>();
         for (const auto name : op_weights(node.op))
             if (const auto id = backend_->find_weight(name)) weights.push_back(*id);
-        const auto done =
-            backend_->execute({.node = &node, .in = in, .out = out, .kv = kv, .weights = weights});
+        const auto wanted = backend_->prepare(node);
+        if (!wanted) return wanted.error().what;
+        const auto scratch = *wanted ? buffer(*wanted) : BufRef();
+        const auto done = backend_->execute({.node = &node,
+                                             .in = in,
+                                             .out = out,
+                                             .kv = kv,
+                                             .scratch = scratch,
+                                             .weights = weights});
         const auto waited = backend_->synchronize();
+        if (*wanted) {
+            expect_guards(scratch);
+            free(scratch);
+        }
         if (!done) return done.error().what;
         return waited ? "" : waited.error().what;
     }

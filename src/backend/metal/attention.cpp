@@ -1,6 +1,7 @@
 #include "backend/metal/attention.h"
 
-#include "backend/metal/kernels/attention.h"
+#include <algorithm>
+
 #include "backend/metal/kv.h"
 #include "backend/metal/ops.h"
 #include "graph/attn_window.h"
@@ -22,82 +23,95 @@ Result<> check_geometry(const op::Attention& attention) {
         return fail(Fault::BadInput, "cells of {} elements, {} KV heads of {} need {}",
                     attention.layout.width, attention.n_head_kv, head_dim,
                     attention.n_head_kv * head_dim);
-    return {};
+    // Kernels find a head within a token by a product of 32 bits.
+    return check_u32("elements of a token", attention.n_head * head_dim);
 }
 
-struct Window {
-    AttentionWindow kind;
-    Slice data;
-};
+Result<AttentionShape> shape_of(const Node& node, const op::Attention& attention,
+                                const AttentionOptions& options) {
+    MINFER_TRY(check_geometry(attention));
+    const auto count = elements(node.shape), width = attention.n_head * attention.head_dim;
+    if (count == 0 || count % width != 0)
+        return fail(Fault::BadInput, "{} elements are not rows of {} heads of {}", count,
+                    attention.n_head, attention.head_dim);
+    return AttentionShape{.n_tokens = count / width,
+                          .n_head = attention.n_head,
+                          .n_head_kv = attention.n_head_kv,
+                          .head_dim = attention.head_dim,
+                          .n_ctx = attention.n_ctx,
+                          .cells = cell_type(attention.layout.format, options),
+                          .explicit_span = attention.explicit_span};
+}
 
-// Which input tells what a token sees, once its values are known to lie in the arena.
-Result<Window> window_of(const Context& context, const Call& call, const op::Attention& attention,
-                         size_t n_tokens) {
+// The cells that any token may see, once each window is known to lie in the arena.
+Result<> read_window(const Context& context, const Call& call, const op::Attention& attention,
+                     AttentionCall& at) {
+    const auto n_tokens = at.n_tokens;
     if (!attention.explicit_span) {
         const auto positions = MINFER_TRY(context.ints_in(call, 2, n_tokens));
         for (size_t t = 0; t < n_tokens; ++t)
             if (positions[t] < 0 || static_cast<size_t>(positions[t]) >= attention.n_ctx)
                 return fail(Fault::BadInput, "position {} of token {}, the arena has {} cells",
                             positions[t], t, attention.n_ctx);
-        return Window{kWindowCausal, context.pool.slice(call.in[2])};
+        at.window_kind = kWindowCausal;
+        at.window = context.pool.slice(call.in[2]);
+        at.window_data = positions;
+        at.end_cell = static_cast<size_t>(std::ranges::max(positions)) + 1;
+        return {};
     }
     const auto count = call.in.size() > 3 ? call.in[3].bytes / sizeof(int32_t) : 0;
     const auto kind = MINFER_TRY(window_kind(count, n_tokens));
-    const auto data = MINFER_TRY(context.ints_in(call, 3, count));
-    MINFER_TRY(check_windows(kind, data, n_tokens, attention.n_ctx));
-    return Window{kind == WindowKind::Map ? kWindowMap : kWindowSpan,
-                  context.pool.slice(call.in[3])};
+    at.window_data = MINFER_TRY(context.ints_in(call, 3, count));
+    MINFER_TRY(check_windows(kind, at.window_data, n_tokens, attention.n_ctx));
+    at.window_kind = kind == WindowKind::Map ? kWindowMap : kWindowSpan;
+    at.window = context.pool.slice(call.in[3]);
+    const auto [first, end] = window_extent(kind, at.window_data, n_tokens);
+    at.first_cell = first;
+    at.end_cell = end;
+    return {};
 }
 
 }  // namespace
 
-Result<AttentionKernels> AttentionKernels::build(const Device& device) {
-    AttentionKernels kernels;
-    kernels.classic =
-        MINFER_TRY(device.pipeline("attention_f32", size_t{kAttentionMaxSimdGroups} * kSimdWidth));
-    kernels.classic_wide = MINFER_TRY(
-        device.pipeline("attention_wide_f32", size_t{kAttentionMaxSimdGroups} * kSimdWidth));
-    return kernels;
+Result<size_t> AttentionKernels::prepare(Device& device, const AttentionShape& shape,
+                                         const AttentionOptions& options) {
+    const auto route = attention_route(shape, options);
+    switch (route.family) {
+        default:
+            MINFER_TRY(classic.prepare(device, shape));
+            return 0;
+    }
 }
 
-Result<Launch> plan_attention(size_t n_tokens, size_t n_head, size_t n_head_kv) {
-    const auto group = MINFER_TRY(to_u32("query heads of a KV head", n_head / n_head_kv));
-    const auto parts = ceil_div(group, uint32_t{kAttentionMaxSimdGroups});
-    const auto simdgroups = ceil_div(group, parts);
-    const auto floats = kTileKeys * kTileStride + kTileKeys + simdgroups * kTileKeys;
-    return Launch{.groups = {.x = MINFER_TRY(to_u32("tokens", n_tokens)),
-                             .y = MINFER_TRY(to_u32("KV heads", n_head_kv)),
-                             .z = parts},
-                  .threads = {.x = simdgroups * kSimdWidth},
-                  .shared_bytes = floats * static_cast<uint32_t>(sizeof(float))};
+Result<size_t> prepare(Context& context, const Node& node, const op::Attention& attention) {
+    const auto& options = context.options.attention;
+    const auto shape = MINFER_TRY(shape_of(node, attention, options));
+    return context.kernels.attention.prepare(*context.device, shape, options);
 }
 
 Result<> run(Context& context, const Call& call, const op::Attention& attention) {
-    MINFER_TRY(check_geometry(attention));
+    const auto& options = context.options.attention;
+    const auto shape = MINFER_TRY(shape_of(*call.node, attention, options));
     const auto regions = MINFER_TRY(kv_regions(context, call, *op_kv_use(call.node->op)));
-    const auto count = elements(call.node->shape), width = attention.n_head * attention.head_dim;
-    if (count == 0 || count % width != 0)
-        return fail(Fault::BadInput, "{} elements are not rows of {} heads of {}", count,
-                    attention.n_head, attention.head_dim);
-    const auto n_tokens = count / width;
-    const auto q = MINFER_TRY(context.words_in(call, 0, count));
-    const auto window = MINFER_TRY(window_of(context, call, attention, n_tokens));
-    const auto out = MINFER_TRY(context.words_out(call, count));
-    const auto& kernels = context.kernels.attention;
-    const auto launch = MINFER_TRY(plan_attention(n_tokens, attention.n_head, attention.n_head_kv));
-    // Kernels find a head within a token by a product of 32 bits.
-    MINFER_TRY(check_u32("elements of a token", width));
-    const auto args = AttentionArgs{
-        .window = window.kind,
-        .n_tokens = MINFER_TRY(to_u32("tokens", n_tokens)),
-        .n_head = MINFER_TRY(to_u32("heads", attention.n_head)),
-        .group = MINFER_TRY(to_u32("heads", attention.n_head / attention.n_head_kv)),
-        .head_dim = MINFER_TRY(to_u32("elements of a head", attention.head_dim)),
-        .cell_floats =
-            MINFER_TRY(to_u32("elements of a cell", attention.layout.row_bytes / sizeof(float))),
-        .scale = attention.scale};
-    return context.dispatch(attention.head_dim <= 128 ? kernels.classic : kernels.classic_wide,
-                            launch, {q, regions.k, regions.v, window.data, out}, args);
+    const auto count = elements(call.node->shape);
+    auto at = AttentionCall{.n_tokens = shape.n_tokens,
+                            .n_head = shape.n_head,
+                            .n_head_kv = shape.n_head_kv,
+                            .head_dim = shape.head_dim,
+                            .n_ctx = shape.n_ctx,
+                            .scale = attention.scale,
+                            .cells = shape.cells,
+                            .cell_bytes = attention.layout.row_bytes,
+                            .q = MINFER_TRY(context.words_in(call, 0, count)),
+                            .k = regions.k,
+                            .v = regions.v,
+                            .out = MINFER_TRY(context.words_out(call, count))};
+    MINFER_TRY(read_window(context, call, attention, at));
+    const auto route = attention_route(shape, options);
+    switch (route.family) {
+        default:
+            return run_classic(context, at);
+    }
 }
 
 }  // namespace minfer::metal

@@ -1,18 +1,41 @@
 #pragma once
-// Attention over the cells of a layer.
+// Attention over the cells of a layer: checked here, computed by one of several families of kernels
+// (attention_route.h), each in files of its own.
 
-#include "backend/metal/device/device.h"
+#include "backend/metal/attention_classic.h"
+#include "backend/metal/attention_route.h"
 #include "backend/metal/device/launch.h"
+#include "backend/metal/kernels/attention.h"
+#include "graph/backend.h"
 
 namespace minfer::metal {
 
-struct AttentionKernels {
-    Pipeline classic, classic_wide;  // heads up to 128 and 256
-    static Result<AttentionKernels> build(const Device& device);
+struct Context;
+
+// One attention, checked: what every family takes.
+struct AttentionCall {
+    size_t n_tokens = 0, n_head = 0, n_head_kv = 0, head_dim = 0, n_ctx = 0;
+    float scale = 1;
+    CellType cells = CellType::F32;
+    size_t cell_bytes = 0;  // from one cell to the next
+    Slice q, k, v, out;
+    AttentionWindow window_kind = kWindowCausal;
+    Slice window;                          // positions if causal, else the window input
+    std::span<const int32_t> window_data;  // the host's view of it
+    size_t first_cell = 0, end_cell = 0;   // no token sees a cell outside [first, end)
+    Slice scratch;                         // as many bytes as prepare() of the family asked for
+
+    size_t group() const { return n_head / n_head_kv; }  // query heads of a KV head
+    size_t cell_width() const { return n_head_kv * head_dim; }
 };
 
-// A threadgroup for each token, KV head and at most 8 of its query heads, a SIMD group for each of
-// those.
-Result<Launch> plan_attention(size_t n_tokens, size_t n_head, size_t n_head_kv);
+struct AttentionKernels {
+    ClassicAttention classic;
+
+    // Builds what attention of this shape takes and returns its scratch in bytes. Device or
+    // Unsupported, with the numbers, for a shape that a kernel cannot hold.
+    Result<size_t> prepare(Device& device, const AttentionShape& shape,
+                           const AttentionOptions& options);
+};
 
 }  // namespace minfer::metal

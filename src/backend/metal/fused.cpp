@@ -65,6 +65,7 @@ Result<Projection> projection_of(Context& context, const Call& call, const op::Q
         return fail(Fault::BadInput, "cells of {} elements, {} KV heads of {} need {}",
                     qkv.layout.width, qkv.n_head_kv, qkv.head_dim, qkv.kv_width());
     const auto regions = MINFER_TRY(kv_regions(context, call, *op_kv_use(call.node->op)));
+    MINFER_TRY(check_stores(qkv.layout.format));
     const auto x = MINFER_TRY(context.words_in(call, 0, qkv.in_dim));
     const auto out = MINFER_TRY(context.words_out(call, qkv.q_width() + 2 * qkv.kv_width()));
     const auto positions = MINFER_TRY(context.ints_in(call, 1, 1));

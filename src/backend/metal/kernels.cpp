@@ -16,7 +16,6 @@ Result<std::string> weight_kernel_name(std::string_view family, DType dtype) {
 
 Result<Kernels> Kernels::build(const Device& device) {
     Kernels kernels;
-    kernels.attention = MINFER_TRY(AttentionKernels::build(device));
     kernels.elementwise = MINFER_TRY(ElementwiseKernels::build(device));
     kernels.fused = MINFER_TRY(FusedKernels::build(device));
     kernels.kv = MINFER_TRY(KvKernels::build(device));

@@ -28,16 +28,24 @@ Result<Launch> plan_kv_store(size_t width, size_t n_tokens) {
 
 Result<KvSlices> kv_regions(const Context& context, const Call& call, const KvUse& use) {
     const auto& layout = use.layout;
-    if (layout.format != KvFormat::F32 || layout.row_bytes != layout.width * sizeof(float))
-        return fail(Fault::Unsupported,
-                    "cells of format {} and {} bytes do not run on Metal, f32 cells of {} do",
-                    name(layout.format), layout.row_bytes, layout.width * sizeof(float));
+    if (layout.format == KvFormat::Q8_0 && layout.width % 32 != 0)
+        return fail(Fault::BadInput, "q8_0 cells of {} elements, a multiple of 32 is allowed",
+                    layout.width);
+    if (layout != kv_layout(layout.format, layout.width))
+        return fail(Fault::BadInput, "{} cells of {} elements have {} bytes, not {}",
+                    minfer::name(layout.format), layout.width,
+                    kv_layout(layout.format, layout.width).row_bytes, layout.row_bytes);
     if (!call.kv) return fail(Fault::BadInput, "layer {} has no KV regions", use.layer);
     const auto region_bytes = layout.row_bytes * use.n_ctx;
     if (call.kv->k.bytes < region_bytes || call.kv->v.bytes < region_bytes)
         return fail(Fault::BadInput, "KV regions have {} and {} bytes, {} cells of {} need {}",
                     call.kv->k.bytes, call.kv->v.bytes, use.n_ctx, layout.row_bytes, region_bytes);
     return KvSlices{.k = context.pool.slice(call.kv->k), .v = context.pool.slice(call.kv->v)};
+}
+
+Result<> check_stores(KvFormat format) {
+    if (format == KvFormat::F32) return {};
+    return fail(Fault::Unsupported, "no kernel stores {} cells on Metal", minfer::name(format));
 }
 
 Result<> check_cells(std::span<const int32_t> cells, size_t n_ctx) {
@@ -50,6 +58,7 @@ Result<> check_cells(std::span<const int32_t> cells, size_t n_ctx) {
 
 Result<> run(Context& context, const Call& call, const op::KvStore& store) {
     const auto regions = MINFER_TRY(kv_regions(context, call, *op_kv_use(call.node->op)));
+    MINFER_TRY(check_stores(store.layout.format));
     const auto width = store.layout.width;
     // The logical length: the memory behind it may be that of a longer batch.
     const auto count = call.in.empty() ? 0 : call.in[0].bytes / sizeof(float);

@@ -21,9 +21,12 @@ Result<Launch> plan_kv_store(size_t width, size_t n_tokens);
 struct KvSlices {
     Slice k, v;
 };
-// Unsupported for a format no kernel runs; BadInput when there are no regions or they are smaller
-// than n_ctx cells.
+// BadInput when there are no regions, they are smaller than n_ctx cells, or the layout is not that
+// of kv_layout().
 Result<KvSlices> kv_regions(const Context& context, const Call& call, const KvUse& use);
+
+// Unsupported for a format that no kernel stores.
+Result<> check_stores(KvFormat format);
 
 // BadInput naming the cell and n_ctx for one past the arena. Kernels do not check: a cell silently
 // not written would be worse.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/metal/cells.h"
 #include "backend/metal/ops.h"
 
 namespace minfer {
@@ -10,11 +11,10 @@ namespace {
 using metal::Context;
 
 // What an error is about: "node 'blk.0.attn_q' (MatMul Q4_K, [896, 3], source of 12 bytes)".
-std::string describe(const Call& call) {
-    const auto& node = *call.node;
+std::string describe(const Node& node, std::span<const BufRef> in = {}) {
     auto text = fmt::format("node '{}' ({} {}, shape {}", node.name, op_name(node.op),
                             name(node.dtype), shape_text(node.shape));
-    for (const auto& source : call.in) text += fmt::format(", source of {} bytes", source.bytes);
+    for (const auto& source : in) text += fmt::format(", source of {} bytes", source.bytes);
     return text + ")";
 }
 
@@ -134,11 +134,36 @@ Result<BufferId> MetalBackend::alloc_fresh(size_t bytes) {
     return context_->pool.alloc(bytes, true, weights_bytes(), context_->budget_bytes);
 }
 
+Result<BufferId> MetalBackend::alloc_cells(size_t bytes) {
+    const auto id = MINFER_TRY(alloc(bytes));
+    const auto zeroed = [&]() -> Result<> {
+        const metal::AutoreleaseScope scope;
+        MINFER_TRY(context_->submit());  // it may have been recycled
+        const auto all = BufRef{.backend = BackendId::Metal, .id = id, .bytes = bytes};
+        std::fill_n(context_->pool.slice(all).host(), bytes, std::byte{});
+        return {};
+    };
+    if (context_->pool.is_fresh(id)) return id;
+    if (auto done = zeroed(); !done) {
+        free(id);
+        return std::unexpected(std::move(done).error());
+    }
+    return id;
+}
+
 void MetalBackend::free(BufferId id) { context_->pool.free(id); }
 
 size_t MetalBackend::pool_count() const { return context_->pool.count(); }
 
 size_t MetalBackend::pool_bytes() const { return context_->pool.bytes(); }
+
+Result<size_t> MetalBackend::prepare(const Node& node) {
+    const metal::AutoreleaseScope scope;
+    auto wanted =
+        std::visit([&](const auto& op) { return metal::prepare(*context_, node, op); }, node.op);
+    if (!wanted) return at(describe(node), std::move(wanted).error());
+    return wanted;
+}
 
 Result<> MetalBackend::execute(const Call& call) {
     const metal::AutoreleaseScope scope;
@@ -146,7 +171,8 @@ Result<> MetalBackend::execute(const Call& call) {
     auto done =
         std::visit([&](const auto& op) { return metal::run(*context_, call, op); }, call.node->op);
     if (done) return {};
-    return context_->give_up_split(at(describe(call), std::move(done).error()).error());
+    return context_->give_up_split(
+        at(describe(*call.node, call.in), std::move(done).error()).error());
 }
 
 Result<> MetalBackend::copy_cells(BufRef region, size_t dst_row, size_t src_row, size_t rows,
@@ -174,6 +200,25 @@ Result<> MetalBackend::read(BufRef from, std::span<std::byte> to) {
     MINFER_TRY(context_->submit());
     std::copy_n(context_->pool.slice(from).host(), to.size(), to.data());
     return {};
+}
+
+Result<> MetalBackend::read_cells(BufRef region, const KvLayout& layout, size_t first_row,
+                                  std::span<std::byte> to) {
+    const auto part = MINFER_TRY(cells_of(region, layout, first_row, to.size()));
+    MINFER_TRY(read(part, to));
+    if (metal::cell_type(layout.format, context_->options.attention) == metal::CellType::Q8_0Split)
+        metal::join_blocks(layout, to);
+    return {};
+}
+
+Result<> MetalBackend::write_cells(BufRef region, const KvLayout& layout, size_t first_row,
+                                   std::span<const std::byte> from) {
+    const auto part = MINFER_TRY(cells_of(region, layout, first_row, from.size()));
+    if (metal::cell_type(layout.format, context_->options.attention) != metal::CellType::Q8_0Split)
+        return write(part, from);
+    auto cells = std::vector<std::byte>(from.begin(), from.end());
+    metal::split_blocks(layout, cells);
+    return write(part, cells);
 }
 
 Result<> MetalBackend::synchronize() {

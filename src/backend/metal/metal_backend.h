@@ -13,6 +13,27 @@
 
 namespace minfer {
 
+// How attention is computed. Every switch leaves the result within its class.
+struct AttentionOptions {
+    // The order of preference: what is off, or has no kernel for the shape, goes to the next one
+    // and in the end to the classic kernel.
+    bool flash = true;               // one token: chunks of cells that are combined
+    bool split = true;               // one token: two passes over chunks
+    bool prefill_flash = true;       // more tokens: tiles of 8 queries by 64 cells
+    bool three_pass = true;          // more tokens, f32 cells: scores, softmax, output
+    bool window_flash = true;        // the tiles for explicit windows
+    std::optional<uint32_t> chunks;  // of one token's cells, instead of one per 32 cells up to 16;
+                                     // 1 to kMaxAttentionChunks
+    bool stage_packed = false;       // one token over q8_0 cells: expand them to f32 first
+    // Beyond the original rules.
+    bool early_stop = true;       // tiles past a query's last cell are not visited
+    bool skip_tiles = true;       // nor are those without a cell of an explicit window
+    bool any_head_size = true;    // tiles and chunks for heads of 80, 96, 112 and 256 as well
+    bool split_blocks = true;     // q8_0 cells lie as quants, then scales: whole vectors load
+    size_t share_kv_from = 8192;  // cells from which query heads of one KV head share its loads
+};
+constexpr uint32_t kMaxAttentionChunks = 128;
+
 // Read once, when the backend is made.
 struct MetalOptions {
     std::string library;                        // kernels to use instead of the built-in ones:
@@ -27,6 +48,7 @@ struct MetalOptions {
     bool multi_column = true;     // false: 2 to 8 rows by the thresholds of the original tier rule
     bool float_gemm = true;       // false: matrix-matrix kernels for quantised weights alone
     bool rms_norm_256 = true;     // false: 32 threads a row
+    AttentionOptions attention;
     // Every dispatch label as it is encoded, when set.
     std::function<void(std::string_view)> trace_labels;
 };
@@ -73,16 +95,22 @@ class MetalBackend final : public Backend {
 
     Result<BufferId> alloc(size_t bytes) override;
     Result<BufferId> alloc_fresh(size_t bytes) override;
+    Result<BufferId> alloc_cells(size_t bytes) override;
     void free(BufferId id) override;
     size_t pool_count() const override;
     size_t pool_bytes() const override;
 
+    Result<size_t> prepare(const Node& node) override;
     // An error ends the split: what was encoded before runs at once, and nothing of it is left for
     // a later one.
     Result<> execute(const Call& call) override;
     Result<> copy_cells(BufRef region, size_t dst_row, size_t src_row, size_t rows,
                         size_t row_bytes) override;
-    // Both submit what is pending first.
+    // These submit what is pending first.
+    Result<> read_cells(BufRef region, const KvLayout& layout, size_t first_row,
+                        std::span<std::byte> to) override;
+    Result<> write_cells(BufRef region, const KvLayout& layout, size_t first_row,
+                         std::span<const std::byte> from) override;
     Result<> write(BufRef to, std::span<const std::byte> from) override;
     Result<> read(BufRef from, std::span<std::byte> to) override;
     Result<> synchronize() override;

@@ -32,4 +32,8 @@ inline Result<> run(Context&, const Call& call, const auto&) {
     return fail(Fault::Unsupported, "{} does not run on Metal", op_name(call.node->op));
 }
 
+// Makes ready what the node takes and returns the scratch it wants (Backend::prepare).
+Result<size_t> prepare(Context&, const Node&, const op::Attention&);
+inline Result<size_t> prepare(Context&, const Node&, const auto&) { return 0; }
+
 }  // namespace minfer::metal

@@ -27,9 +27,11 @@ Result<BufferId> Pool::alloc(size_t bytes, bool fresh, size_t weights_bytes, siz
 void Pool::free(BufferId id) {
     auto& entry = entries_[std::to_underlying(id)];
     MINFER_ASSERT(entry.in_use);
-    entry.in_use = false;
+    entry.in_use = entry.is_fresh = false;
     idle_[entry.bytes].push_back(id);
 }
+
+bool Pool::is_fresh(BufferId id) const { return entries_[std::to_underlying(id)].is_fresh; }
 
 Slice Pool::slice(const BufRef& ref) const {
     const auto index = std::to_underlying(ref.id);

@@ -22,6 +22,9 @@ class Pool {
     // Asserts that the reference lies inside its buffer.
     Slice slice(const BufRef& ref) const;
 
+    // Nobody had this buffer before: it is zero still.
+    bool is_fresh(BufferId id) const;
+
     size_t count() const { return entries_.size(); }
     size_t bytes() const { return bytes_; }
 
@@ -29,7 +32,7 @@ class Pool {
     struct Entry {
         Buffer buffer;
         size_t bytes = 0;
-        bool in_use = false;
+        bool in_use = false, is_fresh = true;
     };
     const Device& device_;
     std::vector<Entry> entries_;

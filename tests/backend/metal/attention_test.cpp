@@ -107,11 +107,11 @@ struct Layer {
 
 TEST(MetalAttention, AThreadgroupIsATokenAKvHeadAndUpToEightQueryHeads) {
     const auto shared = [](uint32_t heads) { return (32 * 68 + 32 + heads * 32) * 4; };
-    EXPECT_EQ(*metal::plan_attention(30, 14, 2), (Launch{{30, 2, 1}, {7 * 32}, shared(7)}));
-    EXPECT_EQ(*metal::plan_attention(1, 8, 8), (Launch{{1, 8, 1}, {32}, shared(1)}));
-    EXPECT_EQ(*metal::plan_attention(1, 8, 1), (Launch{{1, 1, 1}, {256}, shared(8)}));
-    EXPECT_EQ(*metal::plan_attention(1, 9, 1), (Launch{{1, 1, 2}, {5 * 32}, shared(5)}));
-    EXPECT_EQ(*metal::plan_attention(1, 64, 1), (Launch{{1, 1, 8}, {256}, shared(8)}));
+    EXPECT_EQ(*metal::plan_classic(30, 14, 2), (Launch{{30, 2, 1}, {7 * 32}, shared(7)}));
+    EXPECT_EQ(*metal::plan_classic(1, 8, 8), (Launch{{1, 8, 1}, {32}, shared(1)}));
+    EXPECT_EQ(*metal::plan_classic(1, 8, 1), (Launch{{1, 1, 1}, {256}, shared(8)}));
+    EXPECT_EQ(*metal::plan_classic(1, 9, 1), (Launch{{1, 1, 2}, {5 * 32}, shared(5)}));
+    EXPECT_EQ(*metal::plan_classic(1, 64, 1), (Launch{{1, 1, 8}, {256}, shared(8)}));
     EXPECT_EQ(shared(8) % 16, 0u);
 }
 

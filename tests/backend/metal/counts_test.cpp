@@ -54,8 +54,8 @@ TEST(MetalCounts, EveryPlanRefusesWhatItCannotCount) {
         expect_refused(metal::plan_rope(count, 1, 2), count);
         expect_refused(metal::plan_kv_store(4, count), count);
         expect_refused(metal::plan_kv_store(count, 1), count);
-        expect_refused(metal::plan_attention(count, 1, 1), count);
-        expect_refused(metal::plan_attention(1, count, count), count);
+        expect_refused(metal::plan_classic(count, 1, 1), count);
+        expect_refused(metal::plan_classic(1, count, count), count);
         expect_refused(metal::plan_add_bias(count, 1), count);
         expect_refused(metal::plan_add_bias(1, count), count);
         expect_refused(metal::plan_rope_store(count, 0, 2), count);
@@ -68,8 +68,8 @@ TEST(MetalCounts, EveryPlanRefusesWhatItCannotCount) {
     EXPECT_TRUE(metal::plan_rope(kMost, 1, 2));
     EXPECT_TRUE(metal::plan_kv_store(4, kMost));
     EXPECT_TRUE(metal::plan_kv_store(kMost, 1));
-    EXPECT_TRUE(metal::plan_attention(kMost, 1, 1));
-    EXPECT_TRUE(metal::plan_attention(1, kMost, kMost));
+    EXPECT_TRUE(metal::plan_classic(kMost, 1, 1));
+    EXPECT_TRUE(metal::plan_classic(1, kMost, kMost));
     EXPECT_TRUE(metal::plan_add_bias(kMost, 1));
     EXPECT_TRUE(metal::plan_add_bias(1, kMost));
     EXPECT_TRUE(metal::plan_rope_store(kMost, 0, 2));

@@ -64,6 +64,18 @@ TEST(MetalDevice, NewMemoryIsZeroAndAWrappedPageIsTheHostsOwn) {
     EXPECT_NE((*copied)->contents(), page);
 }
 
+// Together they take every route.
+const AttentionOptions kAttentionVariants[] = {
+    {},
+    {.stage_packed = true},
+    {.flash = false, .prefill_flash = false, .window_flash = false},
+    {.flash = false,
+     .split = false,
+     .prefill_flash = false,
+     .three_pass = false,
+     .window_flash = false},
+};
+
 TEST(MetalDevice, metal_pipelines_compile) {
     const auto device = *metal::Device::create("");
     for (const auto& options : {MetalOptions{}, MetalOptions{.gemm_f32_tiles = true}}) {
@@ -77,6 +89,22 @@ TEST(MetalDevice, metal_pipelines_compile) {
             EXPECT_EQ(live("MTLComputePipelineState"), before) << name(dtype) << " was built twice";
         }
     }
+    auto kernels = metal::AttentionKernels();
+    for (const auto cells : metal::kCellTypes)
+        for (const size_t head_dim : {20, 64, 80, 96, 112, 128, 132, 256})
+            for (const size_t n_tokens : {1, 9})
+                for (const bool explicit_span : {false, true})
+                    for (const auto& options : kAttentionVariants) {
+                        const auto shape = metal::AttentionShape{.n_tokens = n_tokens,
+                                                                 .n_head = 14,
+                                                                 .n_head_kv = 2,
+                                                                 .head_dim = head_dim,
+                                                                 .n_ctx = 100,
+                                                                 .cells = cells,
+                                                                 .explicit_span = explicit_span};
+                        const auto built = kernels.prepare(*device, shape, options);
+                        EXPECT_TRUE(built) << error_of(built);
+                    }
 }
 
 TEST(MetalDevice, AKernelThatCannotBeBuiltFailsTheLoadAndIsNamed) {
@@ -109,7 +137,7 @@ TEST(MetalDevice, AKernelThatCannotHaveItsThreadsFailsTheLoadWithBothNumbers) {
         ASSERT_FALSE(backend);
         EXPECT_EQ(backend.error().fault, Fault::Device);
         EXPECT_THAT(backend.error().what,
-                    AllOf(HasSubstr("kernel 'attention_f32'"), HasSubstr("256 threads"),
+                    AllOf(HasSubstr("kernel 'add_f32'"), HasSubstr("256 threads"),
                           HasSubstr("can have 255")));
     }
     const auto profile = Profile({.max_threads_per_threadgroup = 256});

@@ -157,7 +157,7 @@ TEST(MetalKv, OtherFormatsAreRefusedByName) {
     op.layout = kv_layout(KvFormat::Q8_0, 64);
     EXPECT_FALSE(rig.backend().reads_kv(KvFormat::Q8_0));
     EXPECT_THAT(rig.execute(op, {64, 10, 1, 1}, in, layer.kv.k, layer.kv),
-                HasSubstr("cells of format q8_0"));
+                HasSubstr("no kernel stores q8_0 cells"));
 }
 
 }  // namespace

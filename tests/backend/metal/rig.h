@@ -21,7 +21,12 @@ inline OpRig cpu_rig() { return OpRig(make_cpu_backend({.activations = CpuActiva
 inline std::string encode(Backend& backend, Op op, Shape shape, std::span<const BufRef> in,
                           BufRef out, std::optional<KvPair> kv = {}) {
     const auto node = Node{.name = "tested", .op = std::move(op), .shape = shape};
-    const auto done = backend.execute({.node = &node, .in = in, .out = out, .kv = kv});
+    const auto wanted = backend.prepare(node);
+    if (!wanted) return wanted.error().what;
+    auto scratch = BufRef{.backend = backend.id(), .bytes = *wanted};
+    if (*wanted) scratch.id = *backend.alloc(*wanted);  // as long as the backend lives
+    const auto done =
+        backend.execute({.node = &node, .in = in, .out = out, .kv = kv, .scratch = scratch});
     return done ? "" : done.error().what;
 }
 

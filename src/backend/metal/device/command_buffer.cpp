@@ -98,16 +98,7 @@ void CommandBuffer::close_encoders() {
 Result<> CommandBuffer::dispatch_bytes(const Pipeline& pipeline, const Launch& launch,
                                        std::span<const Slice> buffers,
                                        std::span<const std::byte> args) {
-    MINFER_ASSERT(launch.groups.count() > 0 && launch.threads.count() > 0);
-    if (launch.threads.count() > pipeline.max_threads)
-        return fail(Fault::Device, "kernel '{}' wants {} threads in a threadgroup, allowed are {}",
-                    pipeline.name, launch.threads.count(), pipeline.max_threads);
-    MINFER_ASSERT(launch.shared_bytes % 16 == 0);
-    if (const size_t wanted = pipeline.shared_bytes + launch.shared_bytes;
-        wanted > device_.limits().threadgroup_bytes)
-        return fail(Fault::Device,
-                    "kernel '{}' wants {} bytes of threadgroup memory, the device has {}",
-                    pipeline.name, wanted, device_.limits().threadgroup_bytes);
+    MINFER_TRY(device_.check_launch(pipeline, launch));
     MINFER_TRY(open_compute());
     labels_.add(pipeline.name);
     compute_->setComputePipelineState(pipeline.state.get());

@@ -68,6 +68,20 @@ std::vector<std::string> Device::kernel_names() const {
     return names;
 }
 
+Result<> Device::check_launch(const Pipeline& pipeline, const Launch& launch) const {
+    MINFER_ASSERT(launch.groups.count() > 0 && launch.threads.count() > 0);
+    if (launch.threads.count() > pipeline.max_threads)
+        return fail(Fault::Device, "kernel '{}' wants {} threads in a threadgroup, allowed are {}",
+                    pipeline.name, launch.threads.count(), pipeline.max_threads);
+    MINFER_ASSERT(launch.shared_bytes % 16 == 0);
+    if (const size_t wanted = pipeline.shared_bytes + launch.shared_bytes;
+        wanted > limits_.threadgroup_bytes)
+        return fail(Fault::Device,
+                    "kernel '{}' wants {} bytes of threadgroup memory, the device has {}",
+                    pipeline.name, wanted, limits_.threadgroup_bytes);
+    return {};
+}
+
 Result<Buffer> Device::new_buffer(size_t bytes) const {
     MINFER_TRY(check_size(bytes));
     auto buffer = NS::TransferPtr(device_->newBuffer(bytes, MTL::ResourceStorageModeShared));

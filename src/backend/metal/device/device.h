@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/metal/device/launch.h"
 #include "base/result.h"
 
 extern "C" {  // of the Objective-C runtime; no header that metal-cpp includes has them
@@ -57,6 +58,10 @@ class Device {
     // the largest threadgroup of its launches has.
     Result<Pipeline> pipeline(std::string_view kernel, size_t threads) const;
     std::vector<std::string> kernel_names() const;  // of the library, in no order
+
+    // Device when a threadgroup of the launch has more threads or memory than the kernel may have
+    // here, with both numbers.
+    Result<> check_launch(const Pipeline& pipeline, const Launch& launch) const;
 
     // Shared memory, zeroed; `bytes` > 0. OutOfMemory with the size.
     Result<Buffer> new_buffer(size_t bytes) const;

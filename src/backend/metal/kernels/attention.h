@@ -1,5 +1,5 @@
 #pragma once
-// Arguments of classic attention, and the sizes of its threadgroup memory.
+// What the families of attention kernels share, and what the classic one takes.
 
 #ifdef __METAL_VERSION__
 #include <metal_stdlib>
@@ -27,7 +27,8 @@ struct AttentionArgs {
     uint32_t n_head;
     uint32_t group;  // query heads to a KV head
     uint32_t head_dim;
-    uint32_t cell_floats;  // from one cell to the next
+    uint32_t cell_bytes;  // from one cell to the next
+    uint32_t cell_width;  // elements of a cell
     float scale;
 };
-static_assert(sizeof(AttentionArgs) == 28, "as the host lays it out");
+static_assert(sizeof(AttentionArgs) == 32, "as the host lays it out");

@@ -8,7 +8,7 @@
 #pragma METAL fp contract(off)
 #include <metal_stdlib>
 #include "attention.h"
-#include "packed.h"
+#include "cells.h"
 using namespace metal;
 
 // The cells a token sees as four runs, most of them empty.
@@ -44,11 +44,11 @@ struct AttentionRows {
     }
 };
 
-// kVectors: vectors of four dimensions that a lane owns; head_dim <= 128 * kVectors.
-template <uint kVectors>
+// Cell: how cells lie in memory. kVectors: vectors of four dimensions that a lane owns; head_dim <= 128 * kVectors.
+template <typename Cell, uint kVectors>
 kernel void attention(device const float* q [[buffer(0)]],
-                      device const float* k [[buffer(1)]],
-                      device const float* v [[buffer(2)]],
+                      device const uchar* k [[buffer(1)]],
+                      device const uchar* v [[buffer(2)]],
                       device const int* window [[buffer(3)]],
                       device float* out [[buffer(4)]],
                       constant AttentionArgs& args [[buffer(5)]],
@@ -69,8 +69,9 @@ kernel void attention(device const float* q [[buffer(0)]],
     const bool valid_head = head_in_group < args.group;
     const uint head = valid_head ? kv_head * args.group + head_in_group : 0;
     const ulong head_at = (ulong(token) * args.n_head + head) * args.head_dim;
-    device const float* k_head = k + ulong(kv_head) * args.head_dim;
-    device const float* v_head = v + ulong(kv_head) * args.head_dim;
+    const Cells<Cell> key_cells = {k, args.cell_bytes, args.cell_width};
+    const Cells<Cell> value_cells = {v, args.cell_bytes, args.cell_width};
+    const uint head_element = kv_head * args.head_dim;
 
     const AttentionRows rows(window, token, args);
     const uint n_rows = rows.count();
@@ -89,7 +90,7 @@ kernel void attention(device const float* q [[buffer(0)]],
                 if (lane % 16 == 0) cells[key] = cell;
                 if (dim >= dims) continue;
                 *reinterpret_cast<threadgroup float4*>(keys + key * kTileStride + dim) =
-                    load4(k_head + ulong(cell) * args.cell_floats + first_dim + dim);
+                    key_cells.load(cell, head_element + first_dim + dim);
             }
             threadgroup_barrier(mem_flags::mem_threadgroup);
             device const float* q_dims = q + head_at + first_dim;
@@ -114,12 +115,13 @@ kernel void attention(device const float* q [[buffer(0)]],
         for (uint i = 0; i < kVectors; ++i) sums[i] *= correction;
 #pragma unroll 4
         for (uint key = 0; key < n_keys; ++key) {
-            device const float* value = v_head + ulong(cells[key]) * args.cell_floats;
+            const uint cell = cells[key];
 #pragma unroll
             for (uint i = 0; i < kVectors; ++i) {
                 const uint dim = (lane + i * 32) * 4;
                 if (dim < args.head_dim)
-                    sums[i] = fma(float4(weights[key]), load4(value + dim), sums[i]);
+                    sums[i] = fma(float4(weights[key]),
+                                  value_cells.load(cell, head_element + dim), sums[i]);
             }
         }
     }
@@ -129,9 +131,16 @@ kernel void attention(device const float* q [[buffer(0)]],
     for (uint i = 0; i < kVectors; ++i) {
         const uint dim = (lane + i * 32) * 4;
         if (dim < args.head_dim)
-            store4(out + head_at + dim, total > 0 ? sums[i] / total : float4(0));
+            // An empty window gives zeros; a score that is no number shows as one.
+            store4(out + head_at + dim, n_rows > 0 ? sums[i] / total : float4(0));
     }
 }
 
-template [[host_name("attention_f32")]] kernel void attention<1>(device const float*, device const float*, device const float*, device const int*, device float*, constant AttentionArgs&, threadgroup float*, uint3, uint, uint, uint);
-template [[host_name("attention_wide_f32")]] kernel void attention<2>(device const float*, device const float*, device const float*, device const int*, device float*, constant AttentionArgs&, threadgroup float*, uint3, uint, uint, uint);
+template [[host_name("attention_f32")]] kernel void attention<F32Cell, 1>(device const float*, device const uchar*, device const uchar*, device const int*, device float*, constant AttentionArgs&, threadgroup float*, uint3, uint, uint, uint);
+template [[host_name("attention_wide_f32")]] kernel void attention<F32Cell, 2>(device const float*, device const uchar*, device const uchar*, device const int*, device float*, constant AttentionArgs&, threadgroup float*, uint3, uint, uint, uint);
+template [[host_name("attention_f16")]] kernel void attention<F16Cell, 1>(device const float*, device const uchar*, device const uchar*, device const int*, device float*, constant AttentionArgs&, threadgroup float*, uint3, uint, uint, uint);
+template [[host_name("attention_wide_f16")]] kernel void attention<F16Cell, 2>(device const float*, device const uchar*, device const uchar*, device const int*, device float*, constant AttentionArgs&, threadgroup float*, uint3, uint, uint, uint);
+template [[host_name("attention_q8_0")]] kernel void attention<Q8_0Cell, 1>(device const float*, device const uchar*, device const uchar*, device const int*, device float*, constant AttentionArgs&, threadgroup float*, uint3, uint, uint, uint);
+template [[host_name("attention_wide_q8_0")]] kernel void attention<Q8_0Cell, 2>(device const float*, device const uchar*, device const uchar*, device const int*, device float*, constant AttentionArgs&, threadgroup float*, uint3, uint, uint, uint);
+template [[host_name("attention_q8_0_split")]] kernel void attention<Q8_0SplitCell, 1>(device const float*, device const uchar*, device const uchar*, device const int*, device float*, constant AttentionArgs&, threadgroup float*, uint3, uint, uint, uint);
+template [[host_name("attention_wide_q8_0_split")]] kernel void attention<Q8_0SplitCell, 2>(device const float*, device const uchar*, device const uchar*, device const int*, device float*, constant AttentionArgs&, threadgroup float*, uint3, uint, uint, uint);

@@ -1,0 +1,27 @@
+#include "graph/backend.h"
+
+namespace minfer {
+
+Result<BufRef> cells_of(BufRef region, const KvLayout& layout, size_t first_row, size_t bytes) {
+    const auto held = layout.row_bytes ? region.bytes / layout.row_bytes : 0;
+    const auto rows = layout.row_bytes ? bytes / layout.row_bytes : 0;
+    if (layout.row_bytes == 0 || bytes != rows * layout.row_bytes || first_row > held ||
+        rows > held - first_row)
+        return fail(Fault::BadInput, "{} bytes from cell {} on are not among {} cells of {} bytes",
+                    bytes, first_row, held, layout.row_bytes);
+    region.offset += first_row * layout.row_bytes;
+    region.bytes = bytes;
+    return region;
+}
+
+Result<> Backend::read_cells(BufRef region, const KvLayout& layout, size_t first_row,
+                             std::span<std::byte> to) {
+    return read(MINFER_TRY(cells_of(region, layout, first_row, to.size())), to);
+}
+
+Result<> Backend::write_cells(BufRef region, const KvLayout& layout, size_t first_row,
+                              std::span<const std::byte> from) {
+    return write(MINFER_TRY(cells_of(region, layout, first_row, from.size())), from);
+}
+
+}  // namespace minfer
