@@ -1,7 +1,11 @@
 // Attention: each head of each token over the token's own window of cells.
 
+#include <utility>
+
+#include "backend/cpu/kv.h"
 #include "backend/cpu/ops.h"
 #include "graph/attn_window.h"
+#include "tensor/blocks.h"
 
 namespace minfer::cpu {
 namespace {
@@ -39,6 +43,24 @@ struct Windows {
     }
 };
 
+// The query is in 8 bits as well where cells are, unless the answer has to be exact or a head does
+// not consist of whole blocks.
+auto kernel(const Context& context, const op::Attention& attention) {
+    const auto& kernels = context.kernels;
+    switch (attention.layout.format) {
+        case KvFormat::F32:
+            return kernels.attention_f32;
+        case KvFormat::F16:
+            return kernels.attention_f16;
+        case KvFormat::Q8_0:
+            return context.activations == CpuActivations::Quantized &&
+                           attention.head_dim % kBlockValues == 0
+                       ? kernels.attention_q8
+                       : kernels.attention_q8_0;
+    }
+    std::unreachable();
+}
+
 }  // namespace
 
 Result<> run(Context& context, const Call& call, const op::Attention& attention) {
@@ -46,22 +68,14 @@ Result<> run(Context& context, const Call& call, const op::Attention& attention)
     const auto head_dim = attention.head_dim, n_head = attention.n_head;
     const auto n_head_kv = attention.n_head_kv;
     const auto count = elements(call.node->shape), width = n_head * head_dim;
-    if (!has_kv_kernels(layout.format))
-        return fail(Fault::Unsupported, "cells of format {}, f32 runs",
-                    static_cast<int>(layout.format));
     if (width == 0 || n_head_kv == 0 || n_head % n_head_kv != 0 || count % width != 0 ||
-        layout.width != n_head_kv * head_dim || layout.row_bytes < layout.width * sizeof(float))
+        layout.width != n_head_kv * head_dim)
         return fail(Fault::BadInput,
-                    "{} elements, {} query heads over {} KV heads of {}, cells of {} elements and "
-                    "{} bytes do not fit together",
-                    count, n_head, n_head_kv, head_dim, layout.width, layout.row_bytes);
+                    "{} elements, {} query heads over {} KV heads of {} and cells of {} elements "
+                    "do not fit together",
+                    count, n_head, n_head_kv, head_dim, layout.width);
     const auto n_tokens = count / width;
-    if (!call.kv) return fail(Fault::BadInput, "layer {} has no KV regions", attention.layer);
-    const auto region_bytes = layout.row_bytes * attention.n_ctx;
-    if (call.kv->k.bytes < region_bytes || call.kv->v.bytes < region_bytes)
-        return fail(Fault::BadInput, "KV regions have {} and {} bytes, {} cells of {} need {}",
-                    call.kv->k.bytes, call.kv->v.bytes, attention.n_ctx, layout.row_bytes,
-                    region_bytes);
+    const auto regions = MINFER_TRY(kv_cells(context, call, *op_kv_use(call.node->op)));
 
     const auto* const q = MINFER_TRY(context.floats_in(call, 0, count));
     const auto* const positions = MINFER_TRY(context.ints_in(call, 2, n_tokens));
@@ -76,25 +90,27 @@ Result<> run(Context& context, const Call& call, const op::Attention& attention)
     const auto windows =
         Windows{.data = window_data, .n_tokens = n_tokens, .map = kind == WindowKind::Map};
     auto* const out = MINFER_TRY(context.floats_out(call, count));
-    MINFER_TRY(context.grow_worker_scratch(attention.n_ctx * sizeof(float)));
+    const auto scores_bytes = attention.n_ctx * sizeof(float);
+    MINFER_TRY(context.grow_worker_scratch(scores_bytes + act_row_bytes(ActFormat::Q8, head_dim)));
 
-    const auto* const k = context.pool.view(call.kv->k).data();
-    const auto* const v = context.pool.view(call.kv->v).data();
+    const auto attend = kernel(context, attention);
     const auto group = n_head / n_head_kv;
     const auto run_head = [&](size_t item, int worker) {
         const auto token = item / n_head, head = item % n_head;
         const auto window = windows.token(token);
-        const auto kv_offset = head / group * head_dim * sizeof(float);
-        context.kernels.attention_f32({
+        auto* const scratch = context.worker_memory<std::byte>(worker);
+        attend({
             .q = q + item * head_dim,
-            .k = k + kv_offset,
-            .v = v + kv_offset,
+            .k = regions.k,
+            .v = regions.v,
             .row_bytes = layout.row_bytes,
+            .first = head / group * head_dim,
             .runs = window.runs,
             .n_runs = window.n_runs,
             .scale = attention.scale,
             .head_dim = head_dim,
-            .scores = context.worker_memory<float>(worker),
+            .scores = reinterpret_cast<float*>(scratch),
+            .query = scratch + scores_bytes,
             .out = out + item * head_dim,
         });
     };

@@ -58,19 +58,13 @@ bool CpuBackend::supports(const Op& op, DType dtype) const {
     if (dtype != DType::F32) return false;
     if (const auto* matmul = std::get_if<op::MatMul>(&op)) return supports_weight(matmul->dtype);
     if (const auto* embed = std::get_if<op::Embed>(&op)) return supports_weight(embed->dtype);
-    if (const auto* store = std::get_if<op::KvStore>(&op)) return reads_kv(store->layout.format);
-    if (const auto* load = std::get_if<op::KvLoad>(&op)) return reads_kv(load->layout.format);
-    if (const auto* attend = std::get_if<op::Attention>(&op))
-        return reads_kv(attend->layout.format);
     if (std::holds_alternative<op::FusedQkv>(op) || std::holds_alternative<op::FusedQkvNorm>(op) ||
         std::holds_alternative<op::FusedFfn>(op))
         return false;
-    return true;  // every other operation, on f32
+    return true;  // every other operation, on f32; cells of every format
 }
 
 bool CpuBackend::supports_weight(DType dtype) const { return cpu::runs_as_matrix(dtype); }
-
-bool CpuBackend::reads_kv(KvFormat format) const { return cpu::has_kv_kernels(format); }
 
 Result<> CpuBackend::register_weight(const Weight& weight) { return context_->weights.add(weight); }
 

@@ -13,10 +13,10 @@
 
 namespace minfer {
 
-// How the activations meet a quantised weight matrix.
+// How activations meet quantised weight matrices, and queries meet q8_0 cells of K.
 enum class CpuActivations : uint8_t {
-    Quantized,  // rounded to 8 bits per row block, integer dot products: fast
-    F32,        // weights are dequantised instead: exact, the oracle for other backends
+    Quantized,  // rounded to 8 bits per block of 32 or 256, integer dot products: fast
+    F32,        // weights and cells are dequantised instead: exact, the oracle for other backends
 };
 
 enum class CpuIsa : uint8_t { Auto, Scalar, Avx2, Neon };
@@ -46,7 +46,7 @@ class CpuBackend final : public Backend {
     bool supports_weight(DType dtype) const override;
     bool supports_attn_span() const override { return true; }
     bool supports_swiglu_fusion() const override { return true; }
-    bool reads_kv(KvFormat format) const override;
+    bool reads_kv(KvFormat) const override { return true; }
 
     // Borrows the bytes, which are 4-byte aligned: nothing is copied. Shapes are [in_dim, out_dim]
     // or [width].

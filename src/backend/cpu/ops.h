@@ -36,7 +36,4 @@ inline Result<> run(Context&, const Call&, const op::FusedFfn&) {
     return fail(Fault::Unsupported, "a fused feed-forward does not run on the CPU");
 }
 
-// Cell formats this backend stores and reads.
-inline bool has_kv_kernels(KvFormat format) { return format == KvFormat::F32; }
-
 }  // namespace minfer::cpu

@@ -1,12 +1,16 @@
-// KvStore and Attention together: what is stored in cells and what a window sees of it.
+// Attention over cells of every format: what a window sees of them.
+
+#include <gmock/gmock.h>
 
 #include <cmath>
 
 #include "backend/cpu/rig.h"
+#include "support/kv_cells.h"
 #include "support/nmse.h"
 #include "support/random_data.h"
 #include "support/reference.h"
 #include "support/tolerances.h"
+#include "tensor/quantize_kv.h"
 
 namespace minfer::test {
 namespace {
@@ -14,31 +18,28 @@ namespace {
 MINFER_FOR_EVERY_ISA(CpuAttention);
 
 using reference::Cells;
+using testing::HasSubstr;
 
 struct Geometry {
     size_t n_head = 4, n_head_kv = 2, head_dim = 64, n_ctx = 100;
     size_t width() const { return n_head * head_dim; }
     size_t kv_width() const { return n_head_kv * head_dim; }
-    KvLayout layout() const { return kv_layout(KvFormat::F32, kv_width()); }
-    op::Attention op() const {
-        return {.n_head = n_head,
-                .n_head_kv = n_head_kv,
-                .head_dim = head_dim,
-                .scale = 1 / std::sqrt(static_cast<float>(head_dim)),
-                .layout = layout(),
-                .n_ctx = n_ctx,
-                .explicit_span = true};
-    }
 };
 
 // A backend with one layer whose every cell is filled.
 struct Layer {
-    explicit Layer(CpuOptions options, Geometry geometry = {})
-        : g(geometry),
-          rig(options),
-          k(random_floats(g.n_ctx * g.kv_width(), 21)),
-          v(random_floats(g.n_ctx * g.kv_width(), 22)),
-          kv{rig.floats(k), rig.floats(v)} {}
+    explicit Layer(CpuOptions options, Geometry geometry = {}, KvFormat format = KvFormat::F32)
+        : g(geometry), rig(options), cells(rig, kv_layout(format, g.kv_width()), g.n_ctx) {}
+
+    op::Attention op() const {
+        return {.n_head = g.n_head,
+                .n_head_kv = g.n_head_kv,
+                .head_dim = g.head_dim,
+                .scale = 1 / std::sqrt(static_cast<float>(g.head_dim)),
+                .layout = cells.layout,
+                .n_ctx = g.n_ctx,
+                .explicit_span = true};
+    }
 
     // Windows as spans [lo, hi) of each token.
     Rig::Outcome spans(std::span<const float> q, const std::vector<std::array<int32_t, 2>>& spans) {
@@ -57,19 +58,23 @@ struct Layer {
         return attend(q, data);
     }
     Rig::Outcome attend(std::span<const float> q, const Cells& window) {
+        return attend(op(), q, window, cells.kv);
+    }
+    Rig::Outcome attend(const op::Attention& op, std::span<const float> q, const Cells& window,
+                        std::optional<KvPair> kv) {
         const auto n_tokens = q.size() / g.width();
-        return rig.run(g.op(), {g.width(), n_tokens, 1, 1},
-                       {rig.floats(q), kv.k, rig.ints(Cells(n_tokens, 0)), rig.ints(window)}, kv);
+        return rig.run(op, {g.width(), n_tokens, 1, 1},
+                       {rig.floats(q), cells.kv.k, rig.ints(Cells(n_tokens, 0)), rig.ints(window)},
+                       kv);
     }
 
     std::vector<double> reference(std::span<const float> q, const std::vector<Cells>& windows) {
-        return reference::attention(g.op(), reference::widened(q), k, v, windows);
+        return reference::attention(op(), reference::widened(q), cells.k, cells.v, windows);
     }
 
     Geometry g;
     Rig rig;
-    std::vector<float> k, v;
-    KvPair kv;
+    KvCells cells;
 };
 
 Cells range(int32_t lo, int32_t hi) {
@@ -78,29 +83,71 @@ Cells range(int32_t lo, int32_t hi) {
     return cells;
 }
 
-TEST_P(CpuAttention, MatchesDoubleArithmeticOverCausalWindows) {
-    for (const auto& g : {Geometry{}, Geometry{.n_head = 3, .n_head_kv = 3, .head_dim = 20},
-                          Geometry{.n_head = 14, .n_head_kv = 2, .head_dim = 128, .n_ctx = 300},
-                          Geometry{.n_head = 1, .n_head_kv = 1, .head_dim = 1, .n_ctx = 9}}) {
-        auto layer = Layer(options(), g);
-        const auto q = random_floats(g.width() * 3, 23, 2);
-        const auto last = static_cast<int32_t>(g.n_ctx);
-        const auto got = layer.spans(q, {{0, 1}, {0, 8}, {0, last}});
-        EXPECT_EQ(got.error, "");
-        EXPECT_LE(nmse(got.values, layer.reference(q, {range(0, 1), range(0, 8), range(0, last)})),
-                  kAttentionBar);
+// The query as scores over q8_0 cells take it outside of exact mode: 32 values to a scale.
+std::vector<float> in_8_bits(std::vector<float> q) {
+    for (size_t b = 0; b < q.size(); b += 32) {
+        const auto block = std::span(q).subspan(b, 32);
+        float largest = 0;
+        for (const float x : block) largest = std::max(largest, std::fabs(x));
+        for (float& x : block) x = largest / 127 * std::nearbyint(x * (127 / largest));
+    }
+    return q;
+}
+
+constexpr auto kActivations = {CpuActivations::F32, CpuActivations::Quantized};
+
+TEST_P(CpuAttention, MatchesDoubleArithmeticOverCellsOfEveryFormat) {
+    for (const auto& g :
+         {Geometry{}, Geometry{.n_head = 14, .n_head_kv = 2, .head_dim = 128, .n_ctx = 300},
+          Geometry{.n_head = 16, .n_head_kv = 8, .head_dim = 20},
+          Geometry{.n_head = 2, .n_head_kv = 2, .head_dim = 80},
+          Geometry{.n_head = 6, .n_head_kv = 2, .head_dim = 96},
+          Geometry{.n_head = 2, .n_head_kv = 1, .head_dim = 256},
+          Geometry{.n_head = 3, .n_head_kv = 3, .head_dim = 32},
+          Geometry{.n_head = 32, .n_head_kv = 32, .head_dim = 1, .n_ctx = 9}})
+        for (const auto format : kKvFormats)
+            for (const auto activations : kActivations) {
+                SCOPED_TRACE(fmt::format("heads of {}, {} cells", g.head_dim, name(format)));
+                auto layer = Layer({.activations = activations, .isa = GetParam()}, g, format);
+                auto q = random_floats(g.width() * 3, 23, 2);
+                const auto last = static_cast<int32_t>(g.n_ctx);
+                const auto got = layer.spans(q, {{0, 1}, {0, 8}, {3, last}});
+                EXPECT_EQ(got.error, "");
+                if (format == KvFormat::Q8_0 && activations == CpuActivations::Quantized &&
+                    g.head_dim % 32 == 0)
+                    q = in_8_bits(std::move(q));
+                const auto want = layer.reference(q, {range(0, 1), range(0, 8), range(3, last)});
+                EXPECT_LE(nmse(got.values, want), kAttentionBar);
+            }
+}
+
+TEST_P(CpuAttention, OnlyHeadsOfWholeBlocksMeetTheQueryIn8Bits) {
+    for (const size_t head_dim : {64, 80}) {
+        const auto g = Geometry{.head_dim = head_dim};
+        const auto q = random_floats(g.width(), 36);
+        const auto values = [&](CpuActivations activations) {
+            auto layer = Layer({.activations = activations, .isa = GetParam()}, g, KvFormat::Q8_0);
+            return layer.spans(q, {{0, 100}}).values;
+        };
+        const auto exact = values(CpuActivations::F32);
+        const auto quantized = values(CpuActivations::Quantized);
+        EXPECT_EQ(quantized == exact, head_dim == 80);
+        EXPECT_LE(nmse(quantized, exact), kQuantizedActivationBar);
     }
 }
 
 TEST_P(CpuAttention, AOneCellWindowGivesThatCellsValueBitwise) {
-    auto layer = Layer(options());
-    const auto q = random_floats(layer.g.width(), 24);
-    const auto got = layer.spans(q, {{37, 38}}).values;
-    for (size_t h = 0; h < layer.g.n_head; ++h) {
-        const auto kv_at = 37 * layer.g.kv_width() + h / 2 * 64;
-        EXPECT_TRUE(std::ranges::equal(std::span(got).subspan(h * 64, 64),
-                                       std::span(layer.v).subspan(kv_at, 64)));
-    }
+    for (const auto format : kKvFormats)
+        for (const auto activations : kActivations) {
+            auto layer = Layer({.activations = activations, .isa = GetParam()}, {}, format);
+            const auto q = random_floats(layer.g.width(), 24);
+            const auto got = layer.spans(q, {{37, 38}}).values;
+            for (size_t h = 0; h < layer.g.n_head; ++h) {
+                const auto kv_at = 37 * layer.g.kv_width() + h / 2 * 64;
+                EXPECT_TRUE(std::ranges::equal(std::span(got).subspan(h * 64, 64),
+                                               std::span(layer.cells.v).subspan(kv_at, 64)));
+            }
+        }
 }
 
 TEST_P(CpuAttention, AWindowShiftedByOneCellGivesAnotherResult) {
@@ -113,41 +160,47 @@ TEST_P(CpuAttention, AWindowShiftedByOneCellGivesAnotherResult) {
 }
 
 TEST_P(CpuAttention, RunsOfCellsHaveTheBitsOfTheSameCellsInOneSpan) {
-    auto layer = Layer(options());
-    const auto q = random_floats(layer.g.width(), 26);
-    const auto dense = layer.spans(q, {{5, 45}}).values;
-    EXPECT_EQ(layer.map(q, {{{5, 40}}}).values, dense);
-    EXPECT_EQ(layer.map(q, {{{5, 1}, {6, 39}}}).values, dense);
-    EXPECT_EQ(layer.map(q, {{{5, 13}, {18, 7}, {25, 20}}}).values, dense);
-    EXPECT_EQ(layer.map(q, {{{5, 10}, {15, 10}, {25, 10}, {35, 10}}}).values, dense);
+    for (const auto format : kKvFormats) {
+        auto layer = Layer(options(), {}, format);
+        const auto q = random_floats(layer.g.width(), 26);
+        const auto dense = layer.spans(q, {{5, 45}}).values;
+        EXPECT_EQ(layer.map(q, {{{5, 40}}}).values, dense);
+        EXPECT_EQ(layer.map(q, {{{5, 1}, {6, 39}}}).values, dense);
+        EXPECT_EQ(layer.map(q, {{{5, 13}, {18, 7}, {25, 20}}}).values, dense);
+        EXPECT_EQ(layer.map(q, {{{5, 10}, {15, 10}, {25, 10}, {35, 10}}}).values, dense);
+    }
 }
 
 TEST_P(CpuAttention, ScatteredRunsOfSeveralTokensMatchTheReference) {
-    auto layer = Layer(options());
-    const auto q = random_floats(layer.g.width() * 2, 27);
     auto first = range(90, 100), second = range(50, 53);
     for (const auto c : range(0, 7)) first.push_back(c);
     for (const auto c : range(1, 2)) second.push_back(c);
     for (const auto c : range(70, 80)) second.push_back(c);
     for (const auto c : range(20, 29)) second.push_back(c);
-    const auto got = layer.map(q, {{{90, 10}, {0, 7}}, {{50, 3}, {1, 1}, {70, 10}, {20, 9}}});
-    EXPECT_LE(nmse(got.values, layer.reference(q, {first, second})), kAttentionBar);
+    for (const auto format : kKvFormats) {
+        auto layer = Layer({.activations = CpuActivations::F32, .isa = GetParam()}, {}, format);
+        const auto q = random_floats(layer.g.width() * 2, 27);
+        const auto got = layer.map(q, {{{90, 10}, {0, 7}}, {{50, 3}, {1, 1}, {70, 10}, {20, 9}}});
+        EXPECT_LE(nmse(got.values, layer.reference(q, {first, second})), kAttentionBar);
+    }
 }
 
 TEST_P(CpuAttention, ATokenHasTheSameBitsAloneAmongOthersAndOnAnyThreadCount) {
-    auto alone = Layer(options());
-    const auto width = alone.g.width();
-    const auto q = random_floats(width * 7, 28);
-    auto spans = std::vector<std::array<int32_t, 2>>();
-    for (int32_t t = 0; t < 7; ++t) spans.push_back({0, 80 + t});
-    auto want = std::vector<float>();
-    for (size_t t = 0; t < 7; ++t) {
-        const auto got = alone.spans(std::span(q).subspan(t * width, width), {spans[t]}).values;
-        want.insert(want.end(), got.begin(), got.end());
-    }
-    for (const int threads : {1, 2, 5}) {
-        auto layer = Layer({.threads = threads, .isa = GetParam()});
-        EXPECT_EQ(layer.spans(q, spans).values, want);
+    for (const auto format : kKvFormats) {
+        auto alone = Layer(options(), {}, format);
+        const auto width = alone.g.width();
+        const auto q = random_floats(width * 7, 28);
+        auto spans = std::vector<std::array<int32_t, 2>>();
+        for (int32_t t = 0; t < 7; ++t) spans.push_back({0, 80 + t});
+        auto want = std::vector<float>();
+        for (size_t t = 0; t < 7; ++t) {
+            const auto got = alone.spans(std::span(q).subspan(t * width, width), {spans[t]}).values;
+            want.insert(want.end(), got.begin(), got.end());
+        }
+        for (const int threads : {1, 2, 5}) {
+            auto layer = Layer({.threads = threads, .isa = GetParam()}, {}, format);
+            EXPECT_EQ(layer.spans(q, spans).values, want);
+        }
     }
 }
 
@@ -186,66 +239,76 @@ TEST_P(CpuAttention, WindowsThatAreEmptyOrLeaveTheArenaAreRefusedWithTheirValues
     EXPECT_EQ(layer.attend(q, {0, 100}).error, "");
 }
 
+TEST_P(CpuAttention, ACellThatIsNoNumberShows) {
+    for (const auto format : kKvFormats)
+        for (const auto activations : kActivations) {
+            auto layer = Layer({.activations = activations, .isa = GetParam()}, {}, format);
+            auto rows = layer.cells.k;
+            rows[7 * layer.g.kv_width() + 3] = NAN;  // of the first of two heads
+            auto bad = encoded_cells(layer.cells.layout, rows);
+            if (format == KvFormat::Q8_0)
+                quantize_kv_row(rows.data() + 7 * layer.g.kv_width(),
+                                bad.data() + 7 * layer.cells.layout.row_bytes, layer.g.kv_width());
+            layer.cells.write(layer.cells.kv.k, bad);
+            const auto q = random_floats(layer.g.width(), 37);
+            const auto beside = layer.spans(q, {{8, 40}}).values;
+            const auto over = layer.spans(q, {{0, 40}}).values;
+            EXPECT_TRUE(std::ranges::none_of(beside, [](float x) { return std::isnan(x); }));
+            for (size_t i = 0; i < over.size(); ++i)
+                EXPECT_EQ(std::isnan(over[i]), i < over.size() / 2) << i;
+        }
+}
+
 TEST_P(CpuAttention, APositionPastTheArenaIsRefused) {
     auto layer = Layer(options());
     const auto q = layer.rig.floats(random_floats(layer.g.width(), 31));
     const auto error =
         layer.rig
-            .run(layer.g.op(), {layer.g.width(), 1, 1, 1},
-                 {q, layer.kv.k, layer.rig.ints(Cells{100}), layer.rig.ints(Cells{0, 1})}, layer.kv)
+            .run(layer.op(), {layer.g.width(), 1, 1, 1},
+                 {q, layer.cells.kv.k, layer.rig.ints(Cells{100}), layer.rig.ints(Cells{0, 1})},
+                 layer.cells.kv)
             .error;
     EXPECT_NE(error.find("position 100 of token 0, the arena has 100 cells"), std::string::npos)
         << error;
 }
 
-TEST_P(CpuAttention, StoreWritesExactlyTheGivenCellsOfBothRegions) {
-    auto layer = Layer(options());
-    const auto& g = layer.g;
-    const auto k = random_floats(g.kv_width() * 3, 32), v = random_floats(g.kv_width() * 3, 33);
-    const auto cells = Cells{99, 0, 42};
-    const auto store = op::KvStore{.layout = g.layout(), .n_ctx = g.n_ctx};
-    const auto in = std::vector{layer.rig.floats(k), layer.rig.floats(v), layer.rig.ints(cells)};
-    EXPECT_EQ(layer.rig.execute(store, {g.kv_width(), g.n_ctx, 1, 1}, in, layer.kv.k, layer.kv),
-              "");
-    auto want_k = layer.k, want_v = layer.v;
-    for (size_t t = 0; t < 3; ++t) {
-        const auto to = static_cast<size_t>(cells[t]) * g.kv_width();
-        std::copy_n(k.begin() + t * g.kv_width(), g.kv_width(), want_k.begin() + to);
-        std::copy_n(v.begin() + t * g.kv_width(), g.kv_width(), want_v.begin() + to);
-    }
-    EXPECT_TRUE(std::ranges::equal(layer.rig.view(layer.kv.k), want_k));
-    EXPECT_TRUE(std::ranges::equal(layer.rig.view(layer.kv.v), want_v));
-}
-
-TEST_P(CpuAttention, ACellPastTheArenaIsRefusedAndNothingIsWritten) {
-    auto layer = Layer(options());
-    const auto& g = layer.g;
-    const auto rows = layer.rig.floats(random_floats(g.kv_width() * 2, 34));
-    const auto store = op::KvStore{.layout = g.layout(), .n_ctx = g.n_ctx};
-    for (const int32_t cell : {100, -1}) {
-        const auto in = std::vector{rows, rows, layer.rig.ints(Cells{3, cell})};
-        const auto error =
-            layer.rig.execute(store, {g.kv_width(), g.n_ctx, 1, 1}, in, layer.kv.k, layer.kv);
-        EXPECT_NE(error.find(fmt::format("cell {} of token 1, the arena has 100", cell)),
-                  std::string::npos)
-            << error;
-        EXPECT_TRUE(std::ranges::equal(layer.rig.view(layer.kv.k), layer.k));
+TEST_P(CpuAttention, CellsThatDoNotFitTheOperationAreRefused) {
+    for (const auto format : kKvFormats) {
+        auto layer = Layer(options(), {}, format);
+        const auto q = random_floats(layer.g.width(), 35);
+        const auto error = [&](auto change) {
+            auto op = layer.op();
+            auto kv = std::optional(layer.cells.kv);
+            change(op, kv);
+            return layer.attend(op, q, {0, 1}, kv).error;
+        };
+        EXPECT_EQ(error([](auto&, auto&) {}), "");
+        EXPECT_THAT(
+            error([](auto& op, auto&) { op.layout.row_bytes += 4; }),
+            HasSubstr(fmt::format("{} cells of 128 elements have {} bytes, not {}", name(format),
+                                  layer.cells.layout.row_bytes, layer.cells.layout.row_bytes + 4)));
+        EXPECT_THAT(error([&](auto& op, auto&) { op.layout = kv_layout(format, 64); }),
+                    HasSubstr("2 KV heads of 64 and cells of 64 elements do not fit together"));
+        EXPECT_THAT(error([](auto&, auto& kv) { kv.reset(); }), HasSubstr("has no KV regions"));
+        EXPECT_THAT(error([](auto&, auto& kv) { kv->v.bytes -= 4; }),
+                    HasSubstr(fmt::format("100 cells of {} need {}", layer.cells.layout.row_bytes,
+                                          layer.cells.kv.k.bytes)));
     }
 }
 
-TEST_P(CpuAttention, OtherCellFormatsAreRefused) {
-    auto layer = Layer(options());
-    auto op = layer.g.op();
-    op.layout = kv_layout(KvFormat::Q8_0, layer.g.kv_width());
-    EXPECT_FALSE(layer.rig.backend().supports(op, DType::F32));
-    EXPECT_FALSE(layer.rig.backend().reads_kv(KvFormat::Q8_0));
-    const auto q = layer.rig.floats(random_floats(layer.g.width(), 35));
-    const auto error =
-        layer.rig
-            .run(op, {layer.g.width(), 1, 1, 1},
-                 {q, layer.kv.k, layer.rig.ints(Cells{0}), layer.rig.ints(Cells{0, 1})}, layer.kv)
-            .error;
-    EXPECT_NE(error.find("f32 runs"), std::string::npos) << error;
+TEST_P(CpuAttention, CellsOfBlocksThatAreNotWholeAreRefused) {
+    const auto g = Geometry{.n_head_kv = 1, .head_dim = 40};
+    for (const auto format : kKvFormats) {
+        auto layer = Layer(options(), g);  // memory enough for all
+        auto op = layer.op();
+        op.layout = kv_layout(format, g.kv_width());
+        const auto q = random_floats(g.width(), 38);
+        const auto error = layer.attend(op, q, {0, 1}, layer.cells.kv).error;
+        if (format != KvFormat::Q8_0)
+            EXPECT_EQ(error, "");
+        else
+            EXPECT_THAT(error, HasSubstr("q8_0 cells of 40 elements, a multiple of 32 is allowed"));
+    }
 }
 
 }  // namespace

@@ -179,7 +179,8 @@ TEST(CpuBackend, ClaimsWhatItRuns) {
     EXPECT_FALSE(backend->supports(op::Embed{.dtype = DType::IQ1_S}, DType::F32));
     EXPECT_TRUE(backend->supports_attn_span());
     EXPECT_TRUE(backend->supports_swiglu_fusion());
-    EXPECT_TRUE(backend->reads_kv(KvFormat::F32));
+    for (const auto format : {KvFormat::F32, KvFormat::F16, KvFormat::Q8_0})
+        EXPECT_TRUE(backend->reads_kv(format));
 }
 
 }  // namespace

@@ -67,6 +67,14 @@ struct Elementwise {
     static void swiglu(const float* gate, const float* up, float* out, size_t n) {
         map2<S>(gate, up, out, n, [](auto g, auto u) { return S::mul(cpu::silu<S>(g), u); });
     }
+    static void to_f16(const float* x, std::byte* out, size_t n) {
+        size_t i = 0;
+        for (; i + S::kWidth <= n; i += S::kWidth) S::store_f16(out + i * 2, S::load(x + i));
+        if (i == n) return;
+        std::byte halves[S::kWidth * 2];
+        S::store_f16(halves, S::load_part(x + i, n - i));
+        __builtin_memcpy(out + i * 2, halves, (n - i) * 2);
+    }
 };
 
 }  // namespace minfer::cpu

@@ -61,15 +61,17 @@ struct CellRun {
 // One query head of one token over its window.
 struct AttentionHead {
     const float* q = nullptr;      // [head_dim]
-    const std::byte* k = nullptr;  // this KV head's part of cell 0; the next cell lies row_bytes on
+    const std::byte* k = nullptr;  // cell 0; the next cell lies row_bytes on
     const std::byte* v = nullptr;
     size_t row_bytes = 0;
+    size_t first = 0;               // element of a cell where this KV head begins
     const CellRun* runs = nullptr;  // at least one cell in total
     size_t n_runs = 0;
     float scale = 1;
     size_t head_dim = 0;
-    float* scores = nullptr;  // scratch, one per cell of the window
-    float* out = nullptr;     // [head_dim]
+    float* scores = nullptr;     // scratch, one per cell of the window
+    std::byte* query = nullptr;  // scratch of act_row_bytes(Q8, head_dim), for attention_q8 alone
+    float* out = nullptr;        // [head_dim]
 };
 
 struct Kernels {
@@ -83,7 +85,14 @@ struct Kernels {
     void (*rms_norm)(const float* x, const float* weight, float eps, float* out, size_t n);
     // Rotates pairs (x[i], x[i + half]) by the angle whose cosine and sine are given, i < half.
     void (*rope)(const float* x, const float* cosine, const float* sine, float* out, size_t half);
+    // Over cells of each format, q8_0 either exactly or with the query in 8 bits as well; that
+    // takes heads that are whole blocks.
     void (*attention_f32)(const AttentionHead&);
+    void (*attention_f16)(const AttentionHead&);
+    void (*attention_q8_0)(const AttentionHead&);
+    void (*attention_q8)(const AttentionHead&);
+    // To halves, rounded to nearest even: overflow is infinity, NaN stays NaN.
+    void (*to_f16)(const float* x, std::byte* out, size_t n);
     // Rounds one row of n values (a multiple of the block) to 8 bits. A block with a value that is
     // not finite gets a NaN scale, so that its products are NaN too.
     void (*quantize_q8)(const float* x, std::byte* out, size_t n);

@@ -27,10 +27,17 @@ struct Avx2 {
     static F load_f16_part(const std::byte* p, size_t n) {
         return _mm256_cvtph_ps(load_words(p, n));
     }
+    static void store_f16(std::byte* p, F x) {
+        _mm_storeu_si128(reinterpret_cast<__m128i_u*>(p),
+                         _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+    }
     static F load_bf16(const std::byte* p) { return widen_bf16(load_128(p)); }
     static F load_bf16_part(const std::byte* p, size_t n) { return widen_bf16(load_words(p, n)); }
     static float half(uint16_t bits) {
         return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(bits)));
+    }
+    static F widen_quants(const int8_t* p) {
+        return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadu_si64(p)));
     }
 
     static F add(F a, F b) { return _mm256_add_ps(a, b); }

@@ -39,6 +39,10 @@ struct Neon {
         const auto words = vreinterpretq_f16_u16(load_words(p, n));
         return {vcvt_f32_f16(vget_low_f16(words)), vcvt_high_f32_f16(words)};
     }
+    static void store_f16(std::byte* p, F x) {
+        const auto halves = vcvt_high_f16_f32(vcvt_f16_f32(x.val[0]), x.val[1]);
+        vst1q_u16(reinterpret_cast<uint16_t*>(p), vreinterpretq_u16_f16(halves));
+    }
     static F load_bf16(const std::byte* p) { return load_bf16_part(p, 8); }
     static F load_bf16_part(const std::byte* p, size_t n) {
         const auto words = load_words(p, n);
@@ -47,6 +51,11 @@ struct Neon {
     }
     static float half(uint16_t bits) {
         return vgetq_lane_f32(vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(bits))), 0);
+    }
+    static F widen_quants(const int8_t* p) {
+        const auto words = vmovl_s8(vld1_s8(p));
+        return {vcvtq_f32_s32(vmovl_s16(vget_low_s16(words))),
+                vcvtq_f32_s32(vmovl_high_s16(words))};
     }
 
     static F add(F a, F b) {

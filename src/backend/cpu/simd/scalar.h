@@ -50,6 +50,11 @@ struct Scalar {
         std::memcpy(half, p, n * 2);
         return each([&](int i) { return f16_to_f32(half[i]); });
     }
+    static void store_f16(std::byte* p, F x) {
+        uint16_t half[8];
+        for (int i = 0; i < 8; ++i) half[i] = f32_to_f16(x.v[i]);
+        std::memcpy(p, half, sizeof half);
+    }
     static F load_bf16(const std::byte* p) { return load_bf16_part(p, 8); }
     static F load_bf16_part(const std::byte* p, size_t n) {
         uint16_t half[8] = {};
@@ -57,6 +62,10 @@ struct Scalar {
         return each([&](int i) { return bf16_to_f32(half[i]); });
     }
     static float half(uint16_t bits) { return f16_to_f32(bits); }
+    // 8 signed bytes.
+    static F widen_quants(const int8_t* p) {
+        return each([&](int i) { return static_cast<float>(p[i]); });
+    }
 
     static F add(F a, F b) {
         return each([&](int i) { return a.v[i] + b.v[i]; });
