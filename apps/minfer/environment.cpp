@@ -55,6 +55,10 @@ constexpr auto kRmsNorm256 = [](Environment& env) -> bool& {
     return env.metal.options.rms_norm_256;
 };
 
+template <auto member>
+constexpr auto kAttention =
+    [](Environment& env) -> bool& { return env.metal.options.attention.*member; };
+
 // Of two names for it either one is enough, whatever the other says.
 Result<> disable_metal(std::string_view variable, std::string_view text, Environment& env) {
     const auto disabled = MINFER_TRY(parse_switch(text));
@@ -121,6 +125,37 @@ constexpr Variable kVariables[] = {
      set_opposite<kMultiColumn>},
     {"MINFER_NO_RMS_256", "1: GPU norms with 32 threads a row instead of 256",
      set_opposite<kRmsNorm256>},
+    {"MINFER_NO_FLASH", "1: GPU attention of one token by other kernels than flash",
+     set_opposite<kAttention<&AttentionOptions::flash>>},
+    {"MINFER_NO_SPLIT_ATTN", "1: nor by the split one, which takes flash's place",
+     set_opposite<kAttention<&AttentionOptions::split>>},
+    {"MINFER_ATTN_CHUNKS", "parts of the context for one token's attention on the GPU, 1 to 128",
+     [](std::string_view text, Environment& env) -> Result<> {
+         env.metal.options.attention.chunks =
+             MINFER_TRY(parse_in_range(text, uint32_t{1}, kMaxAttentionChunks));
+         return {};
+     }},
+    {"MINFER_PACKED_KV_STAGE", "1: one token's attention expands q8_0 cells to f32 first",
+     set_switch<kAttention<&AttentionOptions::stage_packed>>},
+    {"MINFER_NO_PREFILL_FLASH", "1: GPU attention of several tokens by other kernels than flash",
+     set_opposite<kAttention<&AttentionOptions::prefill_flash>>},
+    {"MINFER_NO_MATMUL_ATTN", "1: nor in three passes, which take flash's place",
+     set_opposite<kAttention<&AttentionOptions::three_pass>>},
+    {"MINFER_NO_WINDOW_FLASH", "1: nor by flash where cells are given by windows",
+     set_opposite<kAttention<&AttentionOptions::window_flash>>},
+    {"MINFER_NO_ATTN_EARLY_STOP", "1: flash visits cells past the last one a token sees",
+     set_opposite<kAttention<&AttentionOptions::early_stop>>},
+    {"MINFER_NO_ATTN_TILE_SKIP", "1: and those between the runs of a window",
+     set_opposite<kAttention<&AttentionOptions::skip_tiles>>},
+    {"MINFER_NO_FLASH_HEADS", "1: flash for heads of 64 and 128 elements only",
+     set_opposite<kAttention<&AttentionOptions::any_head_size>>},
+    {"MINFER_Q8_0_BLOCKS", "1: q8_0 cells on the GPU as in a file, 34 bytes a block",
+     set_opposite<kAttention<&AttentionOptions::split_blocks>>},
+    {"MINFER_NO_ATTN_SHARE_KV", "1: query heads never share the loads of their KV head's cells",
+     [](std::string_view text, Environment& env) -> Result<> {
+         if (MINFER_TRY(parse_switch(text))) env.metal.options.attention.share_kv_from = SIZE_MAX;
+         return {};
+     }},
     {"MINFER_METALLIB", "GPU kernels from this file (also MINFER_METALLIB_FILE)", set_metal_library,
      true},
     {"MINFER_METALLIB_FILE", "", set_metal_library, true},
@@ -216,7 +251,7 @@ std::string environment_help() {
     std::string text = "Environment (a flag wins over it):\n";
     for (const auto& variable : kVariables)
         if (!variable.meaning.empty())
-            text += fmt::format("  {:<24}{}\n", variable.name, variable.meaning);
+            text += fmt::format("  {:<27}{}\n", variable.name, variable.meaning);
     return text;
 }
 

@@ -145,13 +145,36 @@ TEST(CommandLine, BadVariablesAreUsageErrorsNamingValueAndChoices) {
     refuses(args, "environment variable MINFER_THREADS: 'many'", with("MINFER_THREADS", "many"));
     refuses(args, "environment variable MINFER_CPU_ACT: 'f16' is not one of quantized, f32",
             with("MINFER_CPU_ACT", "f16"));
-    for (const std::string name :
-         {"MINFER_DISABLE_METAL", "MINFER_DISABLE_MPS", "MINFER_NO_FUSE_QKV", "MINFER_NO_FUSE_FFN",
-          "MINFER_CONCAT_WEIGHTS", "MINFER_WEIGHT_COPY", "MINFER_GEMM", "MINFER_GEMM_F32",
-          "MINFER_NO_FLOAT_GEMM", "MINFER_NO_MULTI_COLUMN", "MINFER_NO_RMS_256",
-          "MINFER_TRACE_LABELS"})
+    for (const std::string name : {"MINFER_DISABLE_METAL",
+                                   "MINFER_DISABLE_MPS",
+                                   "MINFER_NO_FUSE_QKV",
+                                   "MINFER_NO_FUSE_FFN",
+                                   "MINFER_CONCAT_WEIGHTS",
+                                   "MINFER_WEIGHT_COPY",
+                                   "MINFER_GEMM",
+                                   "MINFER_GEMM_F32",
+                                   "MINFER_NO_FLOAT_GEMM",
+                                   "MINFER_NO_MULTI_COLUMN",
+                                   "MINFER_NO_RMS_256",
+                                   "MINFER_NO_FLASH",
+                                   "MINFER_NO_SPLIT_ATTN",
+                                   "MINFER_NO_PREFILL_FLASH",
+                                   "MINFER_NO_MATMUL_ATTN",
+                                   "MINFER_NO_WINDOW_FLASH",
+                                   "MINFER_PACKED_KV_STAGE",
+                                   "MINFER_NO_ATTN_EARLY_STOP",
+                                   "MINFER_NO_ATTN_TILE_SKIP",
+                                   "MINFER_NO_FLASH_HEADS",
+                                   "MINFER_Q8_0_BLOCKS",
+                                   "MINFER_NO_ATTN_SHARE_KV",
+                                   "MINFER_TRACE_LABELS"})
         refuses(args, "environment variable " + name + ": 'yes' is not one of 1, 0, true",
                 with(name, "yes"));
+    for (const std::string chunks : {"0", "129", "8x", "-1"})
+        refuses(args,
+                "environment variable MINFER_ATTN_CHUNKS: '" + chunks +
+                    "' is not a whole number from 1 to 128",
+                with("MINFER_ATTN_CHUNKS", chunks));
     refuses(args,
             "environment variable MINFER_METALLIB_FILE: 'b' is not the file that MINFER_METALLIB "
             "names, 'a'",
