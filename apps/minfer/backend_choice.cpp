@@ -149,6 +149,9 @@ Result<Devices> choose_devices(const DeviceOptions& options, const Environment& 
     devices.threads = options.threads.value_or(env.threads.value_or(performance_cores()));
     auto metal = env.metal;
     if (options.timeout) metal.timeout = options.timeout;
+    auto& attention = metal.options.attention;
+    if (!options.flash_attention)
+        attention.flash = attention.prefill_flash = attention.window_flash = false;
     if (env.trace_labels)
         metal.options.trace_labels = [&console](std::string_view label) {
             console.note("dispatch {}", label);
@@ -170,6 +173,7 @@ Result<Devices> choose_devices(const DeviceOptions& options, const Environment& 
         if (!is_gpu) continue;
         devices.gpu = metal_device_text(*devices.backends.back(), metal);
         devices.gpu_name = metal_device_name(*devices.backends.back());
+        devices.flash_attention = attention.flash && attention.prefill_flash;
     }
 
     const auto& cpu = static_cast<const CpuBackend&>(*devices.backends.back());

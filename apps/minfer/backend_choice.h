@@ -19,6 +19,7 @@ struct DeviceOptions {                  // as given on the command line
     std::optional<std::string> gpu_layers;
     std::optional<int> threads;
     std::optional<double> timeout;  // seconds to wait for a GPU
+    bool flash_attention = true;    // false: a GPU computes attention by its other kernels
 };
 
 struct Devices {
@@ -28,6 +29,7 @@ struct Devices {
     std::string cpu_details;         // "2 threads", "2 threads, exact activations"
     std::string gpu;                 // "metal (Apple M4, unified memory)"; empty: none in use
     std::string gpu_name;            // "Apple M4"; empty: none in use
+    bool flash_attention = false;    // of the GPU, one token and more
     std::vector<std::string> notes;  // why a device that was asked for or exists is not in use, and
                                      // what was set in vain
 

@@ -125,6 +125,7 @@ Result<> bench_setup(const BenchOptions& options, const Setup& setup,
     auto how = engine_options(device, env);
     how.n_ctx = static_cast<size_t>(longest);
     how.n_ubatch = static_cast<size_t>(n_ubatch);
+    how.kv_format = cache_format(options.model, env);
     const auto engine = MINFER_TRY(make_engine(model, devices, how));
     const auto& offload = engine->offload();
     for (const auto& refusal : offload.refusals) console.note("note: {}", refusal);
@@ -135,6 +136,8 @@ Result<> bench_setup(const BenchOptions& options, const Setup& setup,
                  .backend = std::string(offload.backends.front()->name()),
                  .device = offload.on_device() ? devices.gpu : devices.cpu,
                  .gpu = offload.on_device() ? devices.gpu_name : "",
+                 .cache_type = std::string(name(engine->kv_format())),
+                 .flash_attn = offload.on_device() && devices.flash_attention,
                  .model_bytes = facts.tensor_bytes,
                  .n_parameters = facts.n_parameters,
                  .n_threads = setup.threads,

@@ -12,7 +12,9 @@ namespace minfer {
 
 struct BenchRow {
     std::string model, filename, type, backend, device, test;
-    std::string gpu;  // name of the GPU; empty: none in use
+    std::string gpu;         // name of the GPU; empty: none in use
+    std::string cache_type;  // of keys and values
+    bool flash_attn = false;
     uint64_t model_bytes = 0, n_parameters = 0;
     int64_t n_threads = 0, n_batch = 0, n_ubatch = 0, n_prompt = 0, n_gen = 0, n_depth = 0,
             n_gpu_layers = 0, n_layers = 0;

@@ -86,7 +86,7 @@ constexpr Variable kVariables[] = {
          env.ctx_size = MINFER_TRY(parse_in_range(text, int64_t{0}, kMaxContext));
          return {};
      }},
-    {"MINFER_CACHE_TYPE", "type of the KV cache, as --cache-type: f32",
+    {"MINFER_CACHE_TYPE", "type of the KV cache, as --cache-type: f32, f16, q8_0",
      [](std::string_view text, Environment& env) -> Result<> {
          env.cache_type = MINFER_TRY(parse_kv_format(text));
          return {};
@@ -202,13 +202,10 @@ Result<bool> parse_switch(std::string_view text) {
 }
 
 Result<KvFormat> parse_kv_format(std::string_view text) {
-    if (text == "f32") return KvFormat::F32;
-    for (const std::string_view later :
-         {"f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1"})
-        if (text == later)
-            return fail(Fault::Unsupported, "'{}' is not supported yet by this build, f32 is",
-                        text);
-    return fail(Fault::BadInput, "'{}' is not a cache type; this build has f32", text);
+    for (const auto format : {KvFormat::F32, KvFormat::F16, KvFormat::Q8_0})
+        if (text == name(format)) return format;
+    return fail(Fault::BadInput, "'{}' is not a cache type of this build, which has f32, f16, q8_0",
+                text);
 }
 
 Result<std::string> parse_gpu_layers(std::string_view text) {

@@ -31,6 +31,7 @@ Result<std::string> export_graph(const GraphOptions& options, const Environment&
     auto how = engine_options(options.model.device, env);
     how.n_ctx = n_ctx;
     how.n_ubatch = n_tokens;
+    how.kv_format = cache_format(options.model, env);
     const auto engine = MINFER_TRY(make_engine(*model, devices, how));
     for (const auto& refusal : engine->offload().refusals) console.note("note: {}", refusal);
     MINFER_TRY(engine->prepare(n_tokens, 1));

@@ -11,6 +11,7 @@
 #include "model/vocab.h"
 #include "model_facts.h"
 #include "model_options.h"
+#include "runtime/kv_format.h"
 #include "sampling_options.h"
 #include "text/chat_template.h"
 #include "units.h"
@@ -67,8 +68,9 @@ Result<uint64_t> scratch_bytes(const std::string& path, size_t n_ctx) {
 struct MemoryEstimate {
     size_t n_ctx = 0;
     uint64_t weights = 0;
-    std::vector<std::pair<std::string, uint64_t>> kv;  // per cache type
-    std::optional<uint64_t> scratch;                   // absent when the engine cannot run it
+    std::vector<std::pair<std::string_view, uint64_t>> kv;  // per cache type
+    std::string_view gpu_cache_type;  // what a GPU takes when no type is asked for
+    std::optional<uint64_t> scratch;  // absent when the engine cannot run it
 };
 
 Result<MemoryEstimate> estimate(const ModelFacts& facts, const std::string& path, int64_t n_ctx) {
@@ -81,13 +83,12 @@ Result<MemoryEstimate> estimate(const ModelFacts& facts, const std::string& path
     if (facts.n_layer && facts.n_head_kv && facts.head_dim && *facts.n_layer < kSane &&
         *facts.n_head_kv < kSane && *facts.head_dim < kSane && memory.n_ctx <= kMaxContext) {
         const auto width = static_cast<size_t>(*facts.n_head_kv * *facts.head_dim);
-        for (const auto& [format, text] :
-             {std::pair(KvFormat::F32, "f32"), std::pair(KvFormat::F16, "f16"),
-              std::pair(KvFormat::Q8_0, "q8_0")}) {
-            if (format == KvFormat::Q8_0 && width % 32 != 0) continue;
+        memory.gpu_cache_type = name(auto_device_format(*facts.n_layer, width));
+        for (const auto format : {KvFormat::F32, KvFormat::F16, KvFormat::Q8_0}) {
+            if (!fits_cells(format, width)) continue;
             const auto cell = 2 * kv_layout(format, width).row_bytes;
             if (cell > UINT64_MAX / *facts.n_layer / memory.n_ctx) continue;
-            memory.kv.emplace_back(text, *facts.n_layer * cell * memory.n_ctx);
+            memory.kv.emplace_back(name(format), *facts.n_layer * cell * memory.n_ctx);
         }
     }
     if (const auto scratch = scratch_bytes(path, memory.n_ctx)) memory.scratch = *scratch;
@@ -187,7 +188,9 @@ std::string memory_text(const MemoryEstimate& memory) {
     table.row("memory", fmt::format("for a context of {}", counted(memory.n_ctx, "token")));
     table.row("  weights", bytes_text(memory.weights));
     for (const auto& [type, bytes] : memory.kv)
-        table.row(fmt::format("  KV {}", type), bytes_text(bytes));
+        table.row(fmt::format("  KV {}", type),
+                  fmt::format("{}{}", bytes_text(bytes),
+                              type == memory.gpu_cache_type ? " (default on a GPU)" : ""));
     table.row("  scratch", memory.scratch ? bytes_text(*memory.scratch) : "unknown");
     return table.take();
 }
@@ -298,7 +301,8 @@ Json facts_json(const gguf::File& file, const ModelFacts& facts, const std::stri
 
 Json memory_json(const MemoryEstimate& memory) {
     Json json{{"n_ctx", memory.n_ctx}, {"weights_bytes", memory.weights}};
-    for (const auto& [type, bytes] : memory.kv) json["kv_bytes"][type] = bytes;
+    for (const auto& [type, bytes] : memory.kv) json["kv_bytes"][std::string(type)] = bytes;
+    if (!memory.kv.empty()) json["gpu_cache_type"] = memory.gpu_cache_type;
     json["scratch_bytes"] = optional_json(memory.scratch);
     return json;
 }

@@ -26,6 +26,19 @@ Flags::Set set_parsed(std::optional<T>& target, Parse parse) {
     };
 }
 
+// Keys and values have one type: that of the `other` must not be a different one.
+Flags::Set set_cache_type(std::optional<KvFormat>& target, const std::optional<KvFormat>& other) {
+    return [&target, &other](std::string_view text) -> Result<> {
+        const auto format = MINFER_TRY(parse_kv_format(text));
+        if (other && *other != format)
+            return fail(Fault::Unsupported,
+                        "'{}': keys and values have one type in this build, and the other is {}",
+                        text, name(*other));
+        target = format;
+        return {};
+    };
+}
+
 Result<> lock_in_memory(const Model& model) {
     for (const auto& part : model.file().parts())
         if (::mlock(part.bytes().data(), part.bytes().size()) != 0)
@@ -132,20 +145,24 @@ void add_device_flags(Flags& flags, ModelOptions& options) {
                     return {};
                 });
     flags.value("-fa,--flash-attn", "off|auto", "Fused attention on a GPU",
-                [](std::string_view text) -> Result<> {
+                [&](std::string_view text) -> Result<> {
+                    options.device.flash_attention = text != "off";
                     if (text == "auto" || text == "off") return {};
                     if (text == "on" || text == "1")
                         return fail(Fault::Unsupported, "'on' is not supported yet by this build");
                     return fail(Fault::BadInput, "'{}' is not one of on, off, auto", text);
                 });
-    flags.value("-ctk,--cache-type-k", "TYPE", "Type of cached keys: f32",
-                set_parsed(options.k_format, parse_kv_format));
-    flags.value("-ctv,--cache-type-v", "TYPE", "Type of cached values: f32",
-                set_parsed(options.v_format, parse_kv_format));
-    flags.value("--cache-type", "TYPE", "Both", [&](std::string_view text) -> Result<> {
-        options.k_format = options.v_format = MINFER_TRY(parse_kv_format(text));
-        return {};
-    });
+    flags.value("--cache-type", "TYPE",
+                "Type of the KV cache: f32, f16 or q8_0; default: f16 on a GPU for large models, "
+                "else f32",
+                [&](std::string_view text) -> Result<> {
+                    options.k_format = options.v_format = MINFER_TRY(parse_kv_format(text));
+                    return {};
+                });
+    flags.value("-ctk,--cache-type-k", "TYPE", "The same; values have the type of keys",
+                set_cache_type(options.k_format, options.v_format));
+    flags.value("-ctv,--cache-type-v", "TYPE", "The same; keys have the type of values",
+                set_cache_type(options.v_format, options.k_format));
 }
 
 void add_loading_flags(Flags& flags, ModelOptions& options) {
@@ -221,6 +238,11 @@ Result<std::unique_ptr<Model>> load_model(const ModelOptions& options, const Env
     return model;
 }
 
+std::optional<KvFormat> cache_format(const ModelOptions& options, const Environment& env) {
+    if (options.k_format) return options.k_format;
+    return options.v_format ? options.v_format : env.cache_type;
+}
+
 Result<size_t> choose_context(const ModelOptions& options, const Environment& env,
                               const HParams& hparams, Console& console) {
     const auto trained = hparams.n_ctx_train;
@@ -246,12 +268,10 @@ Result<Loaded> open_model(const ModelOptions& options, const Environment& env, C
     const auto n_ctx = MINFER_TRY(choose_context(options, env, loaded.model->hparams(), console));
     const auto n_batch = std::min(options.n_batch.value_or(kDefaultBatch),
                                   options.n_ubatch.value_or(kDefaultUbatch));
-    const auto format = options.k_format.value_or(
-        options.v_format.value_or(env.cache_type.value_or(KvFormat::F32)));
     loaded.options = engine_options(options.device, env);
+    loaded.options.kv_format = cache_format(options, env);
     loaded.options.n_ctx = n_ctx;
     loaded.options.n_ubatch = std::min(static_cast<size_t>(n_batch), n_ctx);
-    loaded.options.kv_format = format;
     return loaded;
 }
 
@@ -260,14 +280,11 @@ Result<> start(Loaded& loaded, const ModelOptions& options, Console& console) {
     const auto weights = weights_bytes(*loaded.model);
     loaded.engine = MINFER_TRY(make_engine(*loaded.model, loaded.devices, loaded.options));
     const auto joined = weights_bytes(*loaded.model) - weights;
-    const auto& hparams = loaded.model->hparams();
-    const auto n_ctx = loaded.options.n_ctx;
-    const auto format = loaded.options.kv_format;
-    const auto kv = 2 * hparams.n_layer * n_ctx * kv_layout(format, hparams.kv_width()).row_bytes;
-    console.note("{}; weights {}{}, context {} with f32 KV {}",
-                 plan_text(loaded.devices, *loaded.engine), bytes_text(weights),
-                 joined > 0 ? fmt::format(" and {} joined", bytes_text(joined)) : "",
-                 counted(n_ctx, "token"), bytes_text(kv));
+    const auto& engine = *loaded.engine;
+    console.note(
+        "{}; weights {}{}, context {} with {} KV {}", plan_text(loaded.devices, engine),
+        bytes_text(weights), joined > 0 ? fmt::format(" and {} joined", bytes_text(joined)) : "",
+        counted(engine.n_ctx(), "token"), name(engine.kv_format()), bytes_text(engine.kv_bytes()));
     console.release_notes();
     if (options.warmup) MINFER_TRY(warm_up(*loaded.engine));
     return {};

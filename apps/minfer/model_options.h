@@ -22,7 +22,7 @@ struct ModelOptions {  // as given; what is absent comes from the environment or
     DeviceOptions device;
     std::optional<int64_t> n_ctx;  // 0: as trained
     std::optional<int64_t> n_batch, n_ubatch;
-    std::optional<KvFormat> k_format, v_format;
+    std::optional<KvFormat> k_format, v_format;  // equal when both are given
     LoadMode load_mode = LoadMode::Mmap;
     bool check_tensors = false;
     bool warmup = true;
@@ -57,6 +57,9 @@ struct Loaded {
 // Opens the file, checks it as the flags ask, and makes it current in memory.
 Result<std::unique_ptr<Model>> load_model(const ModelOptions& options, const Environment& env,
                                           Console& console);
+
+// The type of the KV cache that flags or variable ask for; nothing: the engine chooses.
+std::optional<KvFormat> cache_format(const ModelOptions& options, const Environment& env);
 
 // The context to run with: the flag or variable, held against the trained length.
 Result<size_t> choose_context(const ModelOptions& options, const Environment& env,

@@ -4,26 +4,27 @@
 
 #include "base/bytes_text.h"
 #include "graph/lower.h"
+#include "runtime/kv_format.h"
 
 namespace minfer {
 namespace {
 
 // Before anything is allocated: systems that overcommit hand out what they do not have, and end
 // the process when it is used.
-Result<> check_kv_fits(const HParams& hp, const EngineOptions& options) {
+Result<> check_kv_fits(const HParams& hp, KvFormat format, const EngineOptions& options) {
     if (!options.memory_budget_bytes) return {};
     const auto budget = *options.memory_budget_bytes;
-    const auto row_bytes = kv_layout(options.kv_format, hp.kv_width()).row_bytes;
+    const auto row_bytes = kv_layout(format, hp.kv_width()).row_bytes;
     size_t token_bytes = 0, bytes = 0;
     const bool token_over = __builtin_mul_overflow(2 * hp.n_layer, row_bytes, &token_bytes);
     const bool over = __builtin_mul_overflow(token_bytes, options.n_ctx, &bytes) || token_over;
     if (!over && bytes <= budget) return {};
     const auto largest = token_over ? 0 : budget / token_bytes;  // 0 bytes a token would have fit
     return fail(Fault::OutOfMemory,
-                "the KV cache for a context of {} tokens needs {}{}, {} are there; the largest "
+                "the {} KV cache for a context of {} tokens needs {}{}, {} are there; the largest "
                 "context that fits is {}",
-                options.n_ctx, over ? "more than " : "", bytes_text(over ? SIZE_MAX : bytes),
-                bytes_text(budget), largest);
+                name(format), options.n_ctx, over ? "more than " : "",
+                bytes_text(over ? SIZE_MAX : bytes), bytes_text(budget), largest);
 }
 
 }  // namespace
@@ -35,22 +36,29 @@ Result<std::unique_ptr<Engine>> Engine::create(const Model& model, std::vector<B
         return fail(Fault::BadInput,
                     "context of {} and batch of {} tokens, both must be at least 1", options.n_ctx,
                     options.n_ubatch);
-    MINFER_TRY(check_kv_fits(model.hparams(), options));
+    const auto& hparams = model.hparams();
+    const auto offered = std::span(backends).last(options.gpu_layers > 0 ? backends.size() : 1);
+    const auto expected = MINFER_TRY(choose_kv_format(options.kv_format, hparams, offered));
+    MINFER_TRY(check_kv_fits(hparams, expected, options));
     auto placed = MINFER_TRY(minfer::offload(model, backends, options.gpu_layers));
+    // Another one when no device is in use after all.
+    const auto format = MINFER_TRY(choose_kv_format(options.kv_format, hparams, placed.backends));
+    if (format != expected) MINFER_TRY(check_kv_fits(hparams, format, options));
     for (const auto* const backend : placed.backends)
-        if (!backend->reads_kv(options.kv_format))
+        if (!backend->reads_kv(format))
             return fail(Fault::Unsupported, "backend {} does not read a KV cache of {} cells",
-                        backend->name(), name(options.kv_format));
-    auto engine = std::unique_ptr<Engine>(new Engine(model, std::move(placed), options));
+                        backend->name(), name(format));
+    auto engine = std::unique_ptr<Engine>(new Engine(model, std::move(placed), options, format));
     MINFER_TRY(engine->keep_fused_nodes_off_the_cpu());
     MINFER_TRY(engine->prepare(1, 1));
     return engine;
 }
 
-Engine::Engine(const Model& model, Offload offload, EngineOptions options)
+Engine::Engine(const Model& model, Offload offload, EngineOptions options, KvFormat kv_format)
     : model_(model),
       offload_(std::move(offload)),
       options_(options),
+      kv_format_(kv_format),
       runner_(offload_.backends,
               [&model](const GraphParams& params) { return model.build(params); }) {}
 
@@ -64,7 +72,7 @@ GraphParams Engine::params(size_t n_tokens, size_t n_out) const {
             .fuse_qkv = decode && options_.fuse_qkv,
             .fuse_ffn = decode && options_.fuse_ffn,
             .concat_weights = decode && options_.concat_weights,
-            .kv_format = options_.kv_format};
+            .kv_format = kv_format_};
 }
 
 // A device may run a chain of plain nodes and not the fused form of it, for this shape or at all;
@@ -81,6 +89,12 @@ Result<> Engine::keep_fused_nodes_off_the_cpu() {
         if (std::holds_alternative<op::FusedFfn>(node.op)) options_.fuse_ffn = false;
     }
     return {};
+}
+
+size_t Engine::kv_bytes() const {
+    const auto& hparams = model_.hparams();
+    return 2 * hparams.n_layer * options_.n_ctx *
+           kv_layout(kv_format_, hparams.kv_width()).row_bytes;
 }
 
 Result<> Engine::prepare(size_t n_tokens, size_t n_out) {

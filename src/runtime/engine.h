@@ -15,9 +15,9 @@
 namespace minfer {
 
 struct EngineOptions {
-    size_t n_ctx = 4096;    // cells of the KV arena: most tokens a sequence can hold
-    size_t n_ubatch = 512;  // most tokens in one graph; results do not depend on it
-    KvFormat kv_format = KvFormat::F32;
+    size_t n_ctx = 4096;                // cells of the KV arena: most tokens a sequence can hold
+    size_t n_ubatch = 512;              // most tokens in one graph; results do not depend on it
+    std::optional<KvFormat> kv_format;  // none: chosen as in runtime/kv_format.h
     std::optional<size_t> memory_budget_bytes;  // a KV arena above it is refused, not tried
     // Blocks on a device when there is one, from the first on; what lies outside every block goes
     // with the last.
@@ -32,8 +32,9 @@ class Engine {
   public:
     // Registers the weights and builds the decode graph, so that whatever cannot run is refused
     // here by name; a KV arena above the budget is OutOfMemory, cells that a device in use does
-    // not read are Unsupported. A device that has no kernel for one of its weights is not used at
-    // all: offload() tells. Model and backends (priority order, CPU last) outlive the engine.
+    // not read, or that are no whole blocks of their format, are Unsupported. A device that has no
+    // kernel for one of its weights is not used at all: offload() tells. Model and backends
+    // (priority order, CPU last) outlive the engine.
     static Result<std::unique_ptr<Engine>> create(const Model& model,
                                                   std::vector<Backend*> backends,
                                                   EngineOptions options);
@@ -56,6 +57,8 @@ class Engine {
     size_t n_ctx() const { return options_.n_ctx; }
     const Model& model() const { return model_; }
     const EngineOptions& options() const { return options_; }
+    KvFormat kv_format() const { return kv_format_; }
+    size_t kv_bytes() const;  // of the whole cache
     // What runs where, and why if not on a device.
     const Offload& offload() const { return offload_; }
     const RunnerCounters& counters() const { return runner_.counters(); }
@@ -65,7 +68,7 @@ class Engine {
     Result<> prepare(size_t n_tokens, size_t n_out);
 
   private:
-    Engine(const Model& model, Offload offload, EngineOptions options);
+    Engine(const Model& model, Offload offload, EngineOptions options, KvFormat kv_format);
     GraphParams params(size_t n_tokens, size_t n_out) const;
     Result<> keep_fused_nodes_off_the_cpu();
     Result<> run(std::span<const TokenId> tokens, std::span<float> logits);
@@ -73,6 +76,7 @@ class Engine {
     const Model& model_;
     Offload offload_;
     EngineOptions options_;
+    KvFormat kv_format_;
     GraphRunner runner_;
     size_t n_past_ = 0;
     std::vector<int32_t> ids_, positions_, window_, tail_;  // host side of the inputs

@@ -25,6 +25,8 @@ TEST_F(Bench, WritesWhatLlamaBenchReadersRead) {
         EXPECT_THAT(row["model_type"].get<std::string>(), HasSubstr("qwen3"));
         EXPECT_GT(row["model_size"], 0);
         EXPECT_GT(row["model_n_params"], 0);
+        EXPECT_EQ(row["type_k"], "f32");
+        EXPECT_EQ(row["type_v"], "f32");
         EXPECT_FALSE(row["build_commit"].get<std::string>().empty());
     }
     EXPECT_EQ(rows[0]["n_prompt"], 8);

@@ -115,9 +115,32 @@ TEST(CommandLine, WhatIsNotBuiltYetSaysSo) {
     refuses({"run", "m.gguf", "x", "--grammar", "g"}, "not supported yet by this build: --grammar");
     refuses({"run", "m.gguf", "x", "-md", "d"}, "not supported yet by this build: -md");
     refuses({"run", "m.gguf", "x", "--no-mmap"}, "not supported yet by this build: --no-mmap");
-    refuses({"run", "m.gguf", "x", "-ctk", "f16"}, "'f16' is not supported yet by this build, f32");
     refuses({"run", "m.gguf", "x", "-fa", "on"}, "'on' is not supported yet");
     refuses({"run", "m.gguf", "x", "--load-mode", "none"}, "'none' is not supported yet");
+}
+
+TEST(CommandLine, CacheTypesAreStrictAndOneForKeysAndValues) {
+    const std::vector<std::string> run = {"run", "missing.gguf", "x"};
+    const auto with = [&](std::vector<std::string> more) {
+        auto args = run;
+        args.insert(args.end(), more.begin(), more.end());
+        return args;
+    };
+    for (const std::string flag : {"--cache-type", "-ctk", "-ctv"}) {
+        for (const std::string type : {"bf16", "q4_0", "F16", "q8_0 ", ""})
+            refuses(with({flag, type}),
+                    "'" + type + "' is not a cache type of this build, which has f32, f16, q8_0");
+        for (const std::string type : {"f32", "f16", "q8_0"})
+            EXPECT_EQ(minfer_says(with({flag, type})).code, 1) << flag << " " << type;
+    }
+    refuses(run, "environment variable MINFER_CACHE_TYPE: 'bf16' is not a cache type",
+            {.environment = {{"MINFER_CACHE_TYPE", "bf16"}}});
+    refuses(with({"-ctk", "f16", "-ctv", "q8_0"}),
+            "--cache-type-v: 'q8_0': keys and values have one type in this build, and the other "
+            "is f16");
+    refuses(with({"--cache-type", "f16", "-ctk", "f32"}), "--cache-type-k: 'f32': keys and values");
+    EXPECT_EQ(minfer_says(with({"-ctk", "f16", "-ctv", "f16"})).code, 1);
+    EXPECT_EQ(minfer_says(with({"-ctk", "f16", "-ctk", "f32"})).code, 1);
 }
 
 TEST(CommandLine, ADeviceMayHaveBlanksAroundItAndTheMissingOneLeadsToThoseThereAre) {

@@ -36,8 +36,17 @@ TEST_F(Info, GivesTheSameAsJsonUnderItsAliases) {
         // K and V of two layers, 16 values a cell.
         EXPECT_EQ(facts["memory"]["kv_bytes"]["f32"], 2 * 2 * 16 * 4 * 100);
         EXPECT_EQ(facts["memory"]["kv_bytes"]["f16"], 2 * 2 * 16 * 2 * 100);
+        EXPECT_FALSE(facts["memory"]["kv_bytes"].contains("q8_0")) << "cells are no whole blocks";
+        EXPECT_EQ(facts["memory"]["gpu_cache_type"], "f32");
         EXPECT_GT(facts["memory"]["scratch_bytes"], 0);
     }
+}
+
+TEST_F(Info, SaysWhatAGpuTakesByDefault) {
+    write_small_model(model, {.head_dim = 4096});  // of two layers: 8192 elements a token
+    const auto outcome = minfer_says({"info", model, "--ctx", "10"});
+    EXPECT_THAT(outcome.out, HasSubstr("  KV f16          320.00 KiB (default on a GPU)\n"));
+    EXPECT_THAT(outcome.out, HasSubstr("  KV q8_0"));
 }
 
 TEST_F(Info, ListsEveryTensorAndKey) {

@@ -98,6 +98,24 @@ TEST_F(RunCommand, RefusesWhatDoesNotFit) {
     EXPECT_THAT(longer.out, IsEmpty());
 }
 
+TEST_F(RunCommand, TheLoadLineSaysTheTypeAndBytesOfTheCache) {
+    const auto load = minfer_says({"run", model, "Hi", "-n", "1", "-c", "100"});
+    EXPECT_THAT(load.err, HasSubstr("context 100 tokens with f32 KV 25.00 KiB"));
+}
+
+TEST_F(RunCommand, PackedCellsThatAreNoWholeBlocksAreRefusedWithTheirWidth) {
+    for (auto args :
+         {std::vector<std::string>{"run"}, {"graph"}, {"bench", "-p", "8", "-n", "0"}}) {
+        args.insert(args.end(), {model, "-ctk", "q8_0"});
+        const auto outcome = minfer_says(args);
+        EXPECT_EQ(outcome.code, 1);
+        EXPECT_THAT(error_line(outcome),
+                    HasSubstr("a q8_0 KV cache takes cells of a multiple of 32 elements, this "
+                              "model's have 16 (1 KV heads of 16)"))
+            << args[0];
+    }
+}
+
 TEST_F(RunCommand, RefusesPromptsThatAreNotUtf8WithTheOffset) {
     const auto outcome = minfer_says({"run", model}, {.input = "abc\xff"
                                                                "def"});

@@ -10,7 +10,7 @@
 namespace minfer {
 namespace {
 
-constexpr size_t kLayers = 2, kEmbd = 32, kHeads = 2, kKvHeads = 1, kHeadDim = 16, kFf = 64;
+constexpr size_t kLayers = 2, kEmbd = 32, kHeads = 2, kKvHeads = 1, kFf = 64;
 
 // GPT-2's stand-ins for bytes: printable ones are themselves, the others follow from U+0100.
 std::vector<std::string> byte_tokens() {
@@ -78,8 +78,8 @@ void write_small_model(const std::filesystem::path& path, const SmallModel& mode
     writer.set(key("context_length"), static_cast<uint32_t>(model.n_ctx));
     writer.set(key("attention.head_count"), uint32_t{kHeads});
     writer.set(key("attention.head_count_kv"), uint32_t{kKvHeads});
-    writer.set(key("attention.key_length"), uint32_t{kHeadDim});
-    writer.set(key("attention.value_length"), uint32_t{kHeadDim});
+    writer.set(key("attention.key_length"), static_cast<uint32_t>(model.head_dim));
+    writer.set(key("attention.value_length"), static_cast<uint32_t>(model.head_dim));
     writer.set(key("attention.layer_norm_rms_epsilon"), 1e-6f);
     writer.set(key("rope.freq_base"), 10000.f);
     if (model.temperature_hint) writer.set("general.sampling.temp", *model.temperature_hint);
@@ -98,12 +98,12 @@ void write_small_model(const std::filesystem::path& path, const SmallModel& mode
         for (size_t layer = 0; layer < kLayers; ++layer) {
             const auto block = fmt::format("blk.{}.", layer);
             tensors.add(block + "attn_norm.weight", {kEmbd});
-            tensors.add(block + "attn_q.weight", {kEmbd, kHeads * kHeadDim});
-            tensors.add(block + "attn_k.weight", {kEmbd, kKvHeads * kHeadDim});
-            tensors.add(block + "attn_v.weight", {kEmbd, kKvHeads * kHeadDim});
-            tensors.add(block + "attn_q_norm.weight", {kHeadDim});
-            tensors.add(block + "attn_k_norm.weight", {kHeadDim});
-            tensors.add(block + "attn_output.weight", {kHeads * kHeadDim, kEmbd});
+            tensors.add(block + "attn_q.weight", {kEmbd, kHeads * model.head_dim});
+            tensors.add(block + "attn_k.weight", {kEmbd, kKvHeads * model.head_dim});
+            tensors.add(block + "attn_v.weight", {kEmbd, kKvHeads * model.head_dim});
+            tensors.add(block + "attn_q_norm.weight", {model.head_dim});
+            tensors.add(block + "attn_k_norm.weight", {model.head_dim});
+            tensors.add(block + "attn_output.weight", {kHeads * model.head_dim, kEmbd});
             tensors.add(block + "ffn_norm.weight", {kEmbd});
             tensors.add(block + "ffn_gate.weight", {kEmbd, kFf});
             tensors.add(block + "ffn_up.weight", {kEmbd, kFf});

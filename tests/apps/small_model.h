@@ -10,6 +10,7 @@ namespace minfer {
 
 struct SmallModel {
     size_t n_ctx = 256;
+    size_t head_dim = 16;
     bool chat_tokens = false;  // <|im_start|>, <|im_end|>
     std::optional<std::string> chat_template;
     bool with_tensors = true;  // false: a vocabulary only

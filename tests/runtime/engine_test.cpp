@@ -112,7 +112,7 @@ TEST(Engine, RefusesAKvArenaAboveTheBudgetBeforeAllocating) {
     };
     EXPECT_EQ(create(10, 10 * token_bytes), "");
     EXPECT_EQ(create(11, 11 * token_bytes - 1),
-              fmt::format("the KV cache for a context of 11 tokens needs {}, {} are there; the "
+              fmt::format("the f32 KV cache for a context of 11 tokens needs {}, {} are there; the "
                           "largest context that fits is 10",
                           bytes_text(11 * token_bytes), bytes_text(11 * token_bytes - 1)));
     // Nothing of this size could be allocated: the refusal came first, and the product is checked.
