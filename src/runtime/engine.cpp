@@ -27,6 +27,20 @@ Result<> check_kv_fits(const HParams& hp, KvFormat format, const EngineOptions& 
                 bytes_text(over ? SIZE_MAX : bytes), bytes_text(budget), largest);
 }
 
+GraphParams step(const EngineOptions& options, KvFormat format, size_t gpu_layers, size_t n_tokens,
+                 size_t n_out) {
+    const bool on_device = gpu_layers > 0, decode = n_tokens == 1 && on_device;
+    return {.n_tokens = n_tokens,
+            .n_out = n_out,
+            .n_ctx = options.n_ctx,
+            .gpu = on_device,
+            .gpu_layers = gpu_layers,
+            .fuse_qkv = decode && options.fuse_qkv,
+            .fuse_ffn = decode && options.fuse_ffn,
+            .concat_weights = decode && options.concat_weights,
+            .kv_format = format};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::create(const Model& model, std::vector<Backend*> backends,
@@ -40,7 +54,11 @@ Result<std::unique_ptr<Engine>> Engine::create(const Model& model, std::vector<B
     const auto offered = std::span(backends).last(options.gpu_layers > 0 ? backends.size() : 1);
     const auto expected = MINFER_TRY(choose_kv_format(options.kv_format, hparams, offered));
     MINFER_TRY(check_kv_fits(hparams, expected, options));
-    auto placed = MINFER_TRY(minfer::offload(model, backends, options.gpu_layers));
+    const auto gpu_layers = std::min(options.gpu_layers, hparams.n_layer);
+    const auto longest = std::min(options.n_ubatch, options.n_ctx);
+    const GraphParams steps[] = {step(options, expected, gpu_layers, 1, 1),
+                                 step(options, expected, gpu_layers, longest, 1)};
+    auto placed = MINFER_TRY(minfer::offload(model, backends, options.gpu_layers, steps));
     // Another one when no device is in use after all.
     const auto format = MINFER_TRY(choose_kv_format(options.kv_format, hparams, placed.backends));
     if (format != expected) MINFER_TRY(check_kv_fits(hparams, format, options));
@@ -63,16 +81,7 @@ Engine::Engine(const Model& model, Offload offload, EngineOptions options, KvFor
               [&model](const GraphParams& params) { return model.build(params); }) {}
 
 GraphParams Engine::params(size_t n_tokens, size_t n_out) const {
-    const bool decode = n_tokens == 1 && offload_.on_device();
-    return {.n_tokens = n_tokens,
-            .n_out = n_out,
-            .n_ctx = options_.n_ctx,
-            .gpu = offload_.on_device(),
-            .gpu_layers = offload_.gpu_layers,
-            .fuse_qkv = decode && options_.fuse_qkv,
-            .fuse_ffn = decode && options_.fuse_ffn,
-            .concat_weights = decode && options_.concat_weights,
-            .kv_format = kv_format_};
+    return step(options_, kv_format_, offload_.gpu_layers, n_tokens, n_out);
 }
 
 // A device may run a chain of plain nodes and not the fused form of it, for this shape or at all;

@@ -33,8 +33,8 @@ class Engine {
     // Registers the weights and builds the decode graph, so that whatever cannot run is refused
     // here by name; a KV arena above the budget is OutOfMemory, cells that a device in use does
     // not read, or that are no whole blocks of their format, are Unsupported. A device that has no
-    // kernel for one of its weights is not used at all: offload() tells. Model and backends
-    // (priority order, CPU last) outlive the engine.
+    // kernel for one of its weights or for a step's shapes is not used at all: offload() tells.
+    // Model and backends (priority order, CPU last) outlive the engine.
     static Result<std::unique_ptr<Engine>> create(const Model& model,
                                                   std::vector<Backend*> backends,
                                                   EngineOptions options);

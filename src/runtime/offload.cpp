@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/liveness.h"
+#include "graph/lower.h"
 #include "model/placement.h"
 
 namespace minfer {
@@ -15,11 +17,30 @@ std::vector<const Weight*> weights_for(const Model& model, BackendId backend,
     return list;
 }
 
-// Why the device cannot run these weights; nothing when it has them all.
+// Why the device cannot run this step; nothing when it can.
+Result<std::optional<std::string>> prepare(const Model& model, Backend& device,
+                                           std::span<Backend* const> backends,
+                                           const GraphParams& step) {
+    auto graph = MINFER_TRY(model.build(step));
+    lower(graph, step, backends);
+    const auto live = live_nodes(graph);
+    for (const auto& node : graph.nodes) {
+        if (!live[node.id] || node.backend != device.id()) continue;
+        auto prepared = device.prepare(node);
+        if (prepared) continue;
+        if (prepared.error().fault == Fault::Unsupported) return std::move(prepared).error().what;
+        return at(std::string(device.name()), std::move(prepared).error());
+    }
+    return std::nullopt;
+}
+
+// Why the device cannot run these weights or steps; nothing when it has them all.
 Result<std::optional<std::string>> offer(const Model& model, Backend& device,
-                                         const LayerPlan& plan) {
+                                         std::span<Backend* const> backends, const LayerPlan& plan,
+                                         std::span<const GraphParams> steps) {
     const auto weights = weights_for(model, device.id(), plan);
-    // All types before the first weight, so that a refused model leaves nothing on the device.
+    // All types and steps before the first weight, so that a refused model leaves nothing on the
+    // device.
     for (const auto* const weight : weights) {
         // A matrix of one row looks like a vector: either may have the types of matrices.
         const bool is_vector = weight->shape[1] == 1;
@@ -28,6 +49,8 @@ Result<std::optional<std::string>> offer(const Model& model, Backend& device,
         return fmt::format("weight '{}' is {}, which no kernel runs there", weight->name,
                            name(weight->dtype));
     }
+    for (const auto& step : steps)
+        if (auto refusal = MINFER_TRY(prepare(model, device, backends, step))) return refusal;
     for (const auto mapping : model.mappings()) device.add_mapping(mapping);
     for (const auto* const weight : weights) {
         auto registered = device.register_weight(*weight);
@@ -43,7 +66,8 @@ Result<std::optional<std::string>> offer(const Model& model, Backend& device,
 
 }  // namespace
 
-Result<Offload> offload(const Model& model, std::span<Backend* const> backends, size_t gpu_layers) {
+Result<Offload> offload(const Model& model, std::span<Backend* const> backends, size_t gpu_layers,
+                        std::span<const GraphParams> steps) {
     const auto n_layers = model.hparams().n_layer;
     const auto plan = LayerPlan{
         .device = true, .gpu_layers = std::min(gpu_layers, n_layers), .n_layers = n_layers};
@@ -53,7 +77,7 @@ Result<Offload> offload(const Model& model, std::span<Backend* const> backends, 
             for (const auto& weight : model.weights()) MINFER_TRY(backend->register_weight(weight));
         } else if (plan.gpu_layers == 0) {
             continue;
-        } else if (auto refusal = MINFER_TRY(offer(model, *backend, plan))) {
+        } else if (auto refusal = MINFER_TRY(offer(model, *backend, backends, plan, steps))) {
             result.refusals.push_back(fmt::format("{}: {}", backend->name(), *refusal));
             continue;
         } else {

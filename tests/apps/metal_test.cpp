@@ -179,6 +179,26 @@ TEST_F(MetalDevice, AModelWithATypeItDoesNotRunIsWholeOnTheCpuAndTheReasonIsSaid
     for (const auto& node : json::parse(graph.out)["nodes"]) EXPECT_EQ(node["backend"], "cpu");
 }
 
+TEST_F(MetalDevice, AModelWithHeadsItHasNoKernelForIsWholeOnTheCpuAndTheReasonIsSaid) {
+    const auto path = (dir.path() / "heads.gguf").string();
+    const auto run = [&](size_t head_dim) {
+        write_small_model(path, {.head_dim = head_dim});
+        const auto outcome =
+            minfer_says({"run", path, "three tokens", "-n", "2", "--device", "metal"});
+        EXPECT_EQ(outcome.code, 0) << outcome.err;
+        return outcome.err;
+    };
+    for (const size_t head_dim : {2, 6, 10, 260})
+        EXPECT_THAT(run(head_dim),
+                    AllOf(HasSubstr("device cpu ("), HasSubstr("; metal: node 'blk.0.attn"),
+                          HasSubstr(fmt::format("heads of {} elements, multiples of 4 up to 256 "
+                                                "run on Metal",
+                                                head_dim))));
+    for (const size_t head_dim : {4, 12, 256})
+        EXPECT_THAT(run(head_dim),
+                    AllOf(HasSubstr("device metal ("), HasSubstr("all 2 blocks there")));
+}
+
 TEST_F(MetalDevice, DispatchesAreSaidWhenAskedFor) {
     const auto run = std::vector<std::string>{"run", model, "x", "-n", "1", "--device", "metal"};
     EXPECT_THAT(minfer_says(run, with("MINFER_TRACE_LABELS", "1")).err,

@@ -208,6 +208,37 @@ TEST(Offload, ACacheTypeThatTheDeviceDoesNotReadIsRefused) {
     EXPECT_TRUE(Engine::create(tiny.model, {&pair.cpu}, options));
 }
 
+TEST(Offload, AShapeThatTheDeviceHasNoKernelForKeepsTheWholeModelOnTheCpu) {
+    const TinyModel tiny("tiny-qwen3", DType::Q8_0);
+    // The attention of a decode step and of a prompt are asked for, and what only one of them has:
+    // a decode step's fused product, the product it stands for in a prompt.
+    for (const auto* const node : {"blk.1.attn", "blk.1.ffn_gu", "blk.1.ffn_gate"}) {
+        Pair pair;
+        pair.device.fail_prepare = node;
+        const auto engine = pair.engine(tiny.model);
+        ASSERT_NE(engine, nullptr);
+        EXPECT_FALSE(engine->offload().on_device());
+        EXPECT_THAT(engine->offload().refusals,
+                    ElementsAre(fmt::format("metal: node '{}': failed on request", node)));
+        EXPECT_TRUE(pair.device.weight_names().empty());
+        EXPECT_EQ(homes(*engine)[BackendId::Metal], 0u);
+    }
+    // Of a block that the plan leaves to the CPU nothing is asked.
+    Pair part;
+    part.device.fail_prepare = "blk.1.attn";
+    const auto engine = part.engine(tiny.model, {.gpu_layers = 1});
+    ASSERT_NE(engine, nullptr);
+    EXPECT_TRUE(engine->offload().on_device());
+    // Any other failure is no reason for the CPU.
+    Pair broken;
+    broken.device.fail_prepare = "blk.1.attn";
+    broken.device.prepare_fault = Fault::Device;
+    const auto failed = Engine::create(tiny.model, broken.backends(), {.n_ctx = 32});
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().fault, Fault::Device);
+    EXPECT_EQ(failed.error().what, "metal: node 'blk.1.attn': failed on request");
+}
+
 TEST(FusedDecode, EqualsTheChainBitwiseWithFewerNodes) {
     for (const auto* const shape : {"tiny-qwen2", "tiny-qwen3"})
         for (const bool joined : {false, true}) {

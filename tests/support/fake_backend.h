@@ -33,7 +33,8 @@ class FakeBackend : public Backend {
     std::vector<std::string> trace;  // node names, when tracing
     bool tracing = false;
     size_t allocs_left = SIZE_MAX;
-    std::string fail_node, fail_weight;
+    std::string fail_node, fail_weight, fail_prepare;
+    Fault prepare_fault = Fault::Unsupported;
     Fault weight_fault = Fault::OutOfMemory;
     std::vector<std::span<const std::byte>> mappings;
     size_t weights_finished = 0;  // times finish_weights() was called
@@ -57,6 +58,12 @@ class FakeBackend : public Backend {
     bool supports_attn_span() const override { return attn_span; }
     bool supports_swiglu_fusion() const override { return swiglu_fusion; }
     bool reads_kv(KvFormat format) const override { return kv_formats.contains(format); }
+
+    Result<size_t> prepare(const Node& node) override {
+        if (node.name == fail_prepare)
+            return fail(prepare_fault, "node '{}': failed on request", node.name);
+        return 0;
+    }
 
     void add_mapping(std::span<const std::byte> mapping) override { mappings.push_back(mapping); }
     Result<> finish_weights() override {
