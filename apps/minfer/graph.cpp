@@ -82,7 +82,7 @@ int graph_command(Console& console, Args args) {
     const auto env = read_environment();
     if (!env) return flags.usage_error(console, env.error());
     const auto text = export_graph(options, *env, console);
-    if (!text) return console.failed(text.error());
+    if (!text) return console.failed(with_advice(text.error(), options.model));
     const auto written = options.output && *options.output != "-"
                              ? write_file(*options.output, *text)
                              : console.write(*text);

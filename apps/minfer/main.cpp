@@ -1,5 +1,8 @@
 // minfer: looks at the first argument and hands the rest to a command.
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <exception>
 #include <filesystem>
@@ -114,7 +117,16 @@ int dispatch(Console& console, Args args) {
 }  // namespace
 }  // namespace minfer
 
+// A stream that is closed stays unusable: the next file opened would get its number, and what is
+// written to stdout would go there.
+void occupy_closed_streams() {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (::fcntl(stream, F_GETFD) < 0)  // the lowest free number is taken, this one
+            (void)::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char** argv) {
+    occupy_closed_streams();
     std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is reported by write()
     minfer::Console console;
     try {

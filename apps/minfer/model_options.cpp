@@ -133,10 +133,12 @@ void add_threads_flag(Flags& flags, ModelOptions& options) {
 
 void add_device_flags(Flags& flags, ModelOptions& options) {
     flags.group("Device");
-    flags.value("-ngl,--gpu-layers,--n-gpu-layers", "N|auto|all", "Blocks to offload to a GPU",
+    flags.value("-ngl,--gpu-layers,--n-gpu-layers", "N|auto|all",
+                "Blocks to offload to a GPU; -1 is auto",
                 set_parsed(options.device.gpu_layers, parse_gpu_layers));
     flags.value("--device,--backend", "NAME",
-                "cpu, metal or none; default: a GPU, but not one in software, else cpu",
+                "cpu, metal or none, or a list of them; default: a GPU, but not one in software, "
+                "else cpu",
                 set_parsed(options.device.device, parse_devices));
     flags.value("--device-timeout", "SECONDS",
                 "Longest wait for one piece of GPU work (10; 600 for a GPU in software)",

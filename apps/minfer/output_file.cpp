@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 namespace minfer {
 
@@ -14,7 +15,11 @@ Result<> write_file(const std::string& path, std::string_view content) {
     const bool special =  // a device or pipe cannot be renamed over: write into it
         ::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode);
     if (special && S_ISDIR(existing.st_mode)) return fail(Fault::Io, "{}: is a folder", path);
-    auto name = special ? path : path + ".XXXXXX";
+    // A link goes on pointing at the file that is replaced.
+    std::error_code unresolved;
+    const auto target = std::filesystem::canonical(path, unresolved);
+    const auto place = unresolved ? path : target.string();
+    auto name = special ? place : place + ".XXXXXX";
     const int file = special ? ::open(name.c_str(), O_WRONLY) : ::mkstemp(name.data());
     if (file < 0) return fail(Fault::Io, "{}: cannot be written: {}", path, std::strerror(errno));
     const auto give_up = [&]() -> Result<> {
@@ -36,7 +41,7 @@ Result<> write_file(const std::string& path, std::string_view content) {
     const auto mask = ::umask(0);
     ::umask(mask);
     if (::fchmod(file, 0666 & ~mask) != 0 || ::fsync(file) != 0 ||
-        ::rename(name.c_str(), path.c_str()) != 0)
+        ::rename(name.c_str(), place.c_str()) != 0)
         return give_up();
     ::close(file);
     return {};

@@ -128,7 +128,12 @@ Result<int> run(RunOptions& options, const Environment& env, Console& console) {
                     counted(ids.size(), "token"), loaded.options.n_ctx,
                     loaded.model->hparams().n_ctx_train);
     watch_interrupts();
-    MINFER_TRY(start(loaded, options.model, console));
+    // Said while the device lives: letting go of it waits for work that was given up.
+    const auto say = [&](const Error& error) {
+        return console.failed(with_advice(error, options.model));
+    };
+    if (const auto started = start(loaded, options.model, console); !started)
+        return say(started.error());
     auto& engine = *loaded.engine;
     if (sampling.temperature > 0) console.note("seed {}", sampling.seed);
     if (options.display_prompt) {
@@ -154,7 +159,7 @@ Result<int> run(RunOptions& options, const Environment& env, Console& console) {
                             .ignore_eos = options.ignore_eos,
                             .show_control = options.special},
                            hooks);
-    if (!result) return std::unexpected(std::move(result).error());
+    if (!result) return say(result.error());
     if (!written) return std::unexpected(std::move(written).error());
     if (options.timings) note_timings(console, *result, engine);
     if (options.model.verbose) note_details(console, sampling, engine);

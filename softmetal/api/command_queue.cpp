@@ -98,7 +98,7 @@ CommandQueue* new_command_queue_with_count(Device* device, NS::UInteger count) {
     if (count == 0) return nullptr;
     auto queue = objc::make<CommandQueue>(objc::Ref<Device>::retaining(device), count);
     if (const auto started = queue->start(); !started) {
-        keep_reason_of_nil("no command queue: " + started.error());
+        keep_reason_of_nil(started.error());
         return nullptr;
     }
     return queue.leak();

@@ -235,6 +235,11 @@ Result<std::vector<std::byte>> Writer::bytes() const {
 }
 
 Result<> Writer::write(const std::filesystem::path& path) const {
+    // A device or a pipe would be replaced by the file.
+    std::error_code ignored;
+    const auto status = std::filesystem::status(path, ignored);
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+        return fail(Fault::BadInput, "{}: exists and is not a regular file", path.string());
     const auto temporary = fmt::format("{}.{}.tmp", path.string(), ::getpid());
     const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) return fail(Fault::Io, "{}: cannot create: {}", temporary, std::strerror(errno));

@@ -37,6 +37,12 @@ TEST_F(GraphCommand, WritesTheFileWholeOrNotAtAll) {
     EXPECT_EQ(json::parse(content(path))["kind"], "prefill");
     // Nothing but the model and the result is left in the folder.
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 2);
+    const auto link = dir.path() / "link";
+    std::filesystem::create_symlink(path, link);
+    std::filesystem::resize_file(path, 0);
+    ASSERT_EQ(minfer_says({"graph", model, "-o", link.string()}).code, 0);
+    EXPECT_TRUE(std::filesystem::is_symlink(link));
+    EXPECT_GT(std::filesystem::file_size(path), 0u);
     const auto nowhere = minfer_says({"graph", model, "-o", (dir.path() / "no" / "g").string()});
     EXPECT_EQ(nowhere.code, 1);
     EXPECT_THAT(error_line(nowhere), HasSubstr("cannot be written"));

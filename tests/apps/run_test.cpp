@@ -1,3 +1,5 @@
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "apps/program.h"
@@ -257,16 +259,16 @@ TEST_F(RunCommand, ReadsTheEnvironmentAndLetsFlagsWin) {
         HasSubstr("exact activations"));
 }
 
+std::string read_text(const std::filesystem::path& path) {
+    auto file = std::ifstream(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
 TEST_F(RunCommand, KeepsALogFile) {
     const auto log = dir.path() / "log.txt";
     const auto outcome = minfer_says({"run", model, "Hi", "-n", "0", "--log-file", log.string()});
     EXPECT_EQ(outcome.code, 0);
-    std::FILE* const file = std::fopen(log.c_str(), "r");
-    ASSERT_NE(file, nullptr);
-    std::string text(4096, '\0');
-    text.resize(std::fread(text.data(), 1, text.size(), file));
-    std::fclose(file);
-    EXPECT_EQ(text, outcome.err);
+    EXPECT_EQ(read_text(log), outcome.err);
 }
 
 TEST_F(RunCommand, ReportsThatStdoutCannotBeWritten) {
@@ -277,6 +279,20 @@ TEST_F(RunCommand, ReportsThatStdoutCannotBeWritten) {
         EXPECT_EQ(outcome.code, 1);
         EXPECT_THAT(error_line(outcome), HasSubstr("error: stdout: cannot write"));
     }
+}
+
+// The number of a closed stream goes to the next file that is opened: nothing may be written there
+// as if it were stdout.
+TEST_F(RunCommand, ReportsThatAStandardStreamIsClosed) {
+    const auto log = (dir.path() / "log").string();
+    const auto no_out =
+        minfer_says({"run", model, "Hi", "--log-file", log}, {.closed = {STDOUT_FILENO}});
+    EXPECT_EQ(no_out.code, 1);
+    EXPECT_THAT(error_line(no_out), HasSubstr("error: stdout: cannot write"));
+    EXPECT_EQ(read_text(log), no_out.err);
+    const auto no_in = minfer_says({"run", model}, {.closed = {STDIN_FILENO}});
+    EXPECT_EQ(no_in.code, 1);
+    EXPECT_THAT(error_line(no_in), HasSubstr("error: stdin: "));
 }
 
 TEST_F(RunCommand, EndsQuietlyWhenNobodyReadsOn) {

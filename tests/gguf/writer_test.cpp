@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -91,6 +92,20 @@ TEST(GgufWriter, AFailedWriteLeavesTheOldFileAndNothingElse) {
     EXPECT_TRUE(File::open(path));
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 1);
     EXPECT_EQ(good.write(dir.path() / "no folder" / "m.gguf").error().fault, Fault::Io);
+}
+
+TEST(GgufWriter, DoesNotPutAFileInThePlaceOfAPipe) {
+    const TempDir dir;
+    const auto path = dir.path() / "pipe";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    Writer writer;
+    ASSERT_TRUE(writer.add_tensor("w", DType::F32, {16}, kData));
+    const auto written = writer.write(path);
+    ASSERT_FALSE(written);
+    EXPECT_THAT(written.error().what, HasSubstr("pipe: exists and is not a regular file"));
+    EXPECT_TRUE(std::filesystem::is_fifo(path));
+    EXPECT_TRUE(writer.write(dir.path() / "file"));
+    EXPECT_TRUE(writer.write(dir.path() / "file")) << "again, over itself";
 }
 
 TEST(GgufWriter, RefusesWhatTheReaderWouldRefuse) {

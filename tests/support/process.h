@@ -22,6 +22,7 @@ struct ProcessOptions {
     std::map<std::string, std::string> environment;  // added to ours
     int stdin_descriptor = -1;                       // instead of input
     int stdout_descriptor = -1;                      // instead of being collected
+    std::vector<int> closed;                         // standard streams it does not get
 };
 
 class Process {
@@ -44,6 +45,7 @@ class Process {
         ::dup2(options.stdout_descriptor < 0 ? ::fileno(out_) : options.stdout_descriptor,
                STDOUT_FILENO);
         ::dup2(::fileno(err_), STDERR_FILENO);
+        for (const int stream : options.closed) ::close(stream);
         for (const auto& [name, value] : options.environment)
             ::setenv(name.c_str(), value.c_str(), 1);
         ::execv(argv[0], argv.data());

@@ -10,23 +10,30 @@
 namespace minfer {
 namespace {
 
-int usage(const std::string& problem) {
-    std::string names;
-    for (const auto& shape : random_model_shapes()) names += fmt::format(" {}", shape.name);
-    std::fprintf(stderr,
-                 "error: %s\nusage: random-model SHAPE TYPE FILE\n"
-                 "SHAPE is one of%s; TYPE is f32, f16, bf16, q8_0, q4_K, ...\n",
-                 problem.c_str(), names.c_str());
+bool can_be_model(DType type) { return can_dequantize(type) && type != DType::Q8_K; }
+
+std::string usage() {
+    std::string shapes, types;
+    for (const auto& shape : random_model_shapes()) shapes += fmt::format(" {}", shape.name);
+    for (uint32_t number = 0; number < 64; ++number)
+        if (const auto type = dtype_from_file(number); type && can_be_model(*type))
+            types += fmt::format(" {}", name(*type));
+    return fmt::format("usage: random-model SHAPE TYPE FILE\nSHAPE is one of{}\nTYPE is one of{}\n",
+                       shapes, types);
+}
+
+int usage_error(const std::string& problem) {
+    std::fprintf(stderr, "error: %s\n%s", problem.c_str(), usage().c_str());
     return 2;
 }
 
 int write_model(const std::string& shape_name, const std::string& type_name, const char* path) {
     const auto& shapes = random_model_shapes();
     const auto shape = std::ranges::find(shapes, shape_name, &RandomModelShape::name);
-    if (shape == shapes.end()) return usage("'" + shape_name + "' is not a known shape");
+    if (shape == shapes.end()) return usage_error("'" + shape_name + "' is not a known shape");
     const auto type = dtype_from_name(type_name);
-    if (!type || !can_dequantize(*type) || *type == DType::Q8_K)
-        return usage("'" + type_name + "' is not a type that can be run");
+    if (!type || !can_be_model(*type))
+        return usage_error("'" + type_name + "' is not a type that can be run");
     gguf::Writer writer;
     auto done = add_random_model(writer, *shape, *type);
     if (done) done = writer.write(path);
@@ -39,6 +46,11 @@ int write_model(const std::string& shape_name, const std::string& type_name, con
 }  // namespace minfer
 
 int main(int argc, char** argv) {
-    if (argc != 4) return minfer::usage("three arguments are needed");
+    const auto first = std::string(argc > 1 ? argv[1] : "");
+    if (first == "-h" || first == "--help") {
+        std::fputs(minfer::usage().c_str(), stdout);
+        return 0;
+    }
+    if (argc != 4) return minfer::usage_error("three arguments are needed");
     return minfer::write_model(argv[1], argv[2], argv[3]);
 }

@@ -88,8 +88,7 @@ TEST_F(Control, AQueueWithoutThreadsIsNilAndSaysWhy) {
     auto* const refused = device->newCommandQueue();
     refuse_threads(false);
     EXPECT_EQ(refused, nullptr);
-    EXPECT_EQ(why_nil(),
-              "no command queue: a thread could not be started: Resource temporarily unavailable");
+    EXPECT_EQ(why_nil(), "a thread could not be started: Resource temporarily unavailable");
 }
 
 TEST_F(Control, GridsRunAndBackgroundWorkIsDoneWhereThreadsAreRefused) {

@@ -179,6 +179,18 @@ TEST(MetalLibrary, AFileThatIsNoneIsNamedWithTheReason) {
     const auto backend = make_metal_backend({.library = bytes.path()});
     ASSERT_FALSE(backend);
     EXPECT_THAT(backend.error().what, HasSubstr("bytes.metal': byte 3 is not UTF-8"));
+    const auto zeros = TempFile("zero.metal", std::string_view("// \0\n", 5));
+    const auto cut = make_metal_backend({.library = zeros.path()});
+    ASSERT_FALSE(cut);
+    EXPECT_THAT(cut.error().what, HasSubstr("zero.metal': byte 3 is zero, not text"));
+    const auto path = make_metal_backend({.library = "a\xff.smlib"});
+    ASSERT_FALSE(path);
+    EXPECT_THAT(path.error().what,
+                HasSubstr("kernel library 'a\\xff.smlib': byte 1 of the path is not UTF-8"));
+    std::filesystem::create_symlink("loop", dir.path() / "loop");
+    const auto loop = make_metal_backend({.library = (dir.path() / "loop").string()});
+    ASSERT_FALSE(loop);
+    EXPECT_THAT(loop.error().what, AllOf(HasSubstr("loop': "), HasSubstr("symbolic links")));
 }
 
 TEST(MetalLibrary, SourceThatDoesNotCompileIsNamedWithWhatTheCompilerSays) {

@@ -6,6 +6,7 @@
 
 #include "backend/metal/device/built_in.h"
 #include "backend/metal/device/device.h"
+#include "base/printable.h"
 #include "base/utf8.h"
 
 namespace minfer::metal {
@@ -44,10 +45,16 @@ Result<Library> compile_library(MTL::Device* device, const std::string& source) 
 Result<Library> load_library(MTL::Device* device, const std::string& path) {
     const AutoreleaseScope scope;
     if (path.empty()) return built_in_library(device);
+    // Metal takes paths as UTF-8.
+    if (const auto bad = find_invalid_utf8(path))
+        return fail(Fault::BadInput, "kernel library {}: byte {} of the path is not UTF-8",
+                    printable(path), *bad);
     auto error_code = std::error_code();
     const auto status = std::filesystem::status(path, error_code);
-    if (!std::filesystem::exists(status))
+    if (status.type() == std::filesystem::file_type::not_found)
         return fail(Fault::NotFound, "kernel library '{}': no such file", path);
+    if (!std::filesystem::exists(status))
+        return fail(Fault::Io, "kernel library '{}': {}", path, error_code.message());
     if (!std::filesystem::is_regular_file(status))
         return fail(Fault::BadInput, "kernel library '{}': not a regular file", path);
     if (path.ends_with(".metal")) {
@@ -57,6 +64,9 @@ Result<Library> load_library(MTL::Device* device, const std::string& path) {
         if (!file) return fail(Fault::Io, "kernel library '{}': cannot be read", path);
         if (const auto bad = find_invalid_utf8(source.view()))
             return fail(Fault::BadInput, "kernel library '{}': byte {} is not UTF-8", path, *bad);
+        if (const auto zero = source.view().find('\0'); zero != std::string_view::npos)
+            return fail(Fault::BadInput, "kernel library '{}': byte {} is zero, not text", path,
+                        zero);
         auto library = compile_library(device, source.str());
         if (!library) return at(fmt::format("kernel library '{}'", path), library.error());
         return library;
