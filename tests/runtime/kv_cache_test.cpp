@@ -1,8 +1,12 @@
 // What a cache of any format answers does not depend on how it was filled. On the CPU, bit for bit.
+// And how far formats are apart.
 
 #include <gtest/gtest.h>
 
+#include "model/vocab.h"
+#include "support/nmse.h"
 #include "support/tiny_engine.h"
+#include "support/tolerances.h"
 
 namespace minfer {
 namespace {
@@ -68,8 +72,38 @@ TEST_P(CacheOf, reused_cache_across_prompts_matches_a_fresh_cache) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, CacheOf, testing::Values(KvFormat::F32),
+INSTANTIATE_TEST_SUITE_P(Formats, CacheOf,
+                         testing::Values(KvFormat::F32, KvFormat::F16, KvFormat::Q8_0),
                          [](const auto& info) { return std::string(name(info.param)); });
+
+// Logits of every token of a story, in exact mode.
+std::vector<float> story_logits(const Model& model, KvFormat format) {
+    const auto tokenizer = read_tokenizer(model.file().metadata());
+    MINFER_ASSERT(tokenizer);
+    const auto tokens = tokenizer->encode(
+        "Once upon a time there was a little fox who lived at the edge of a big forest. Every "
+        "morning she ran down to the river to see her friend, a very old frog. \"Tell me a "
+        "story,\" "
+        "said the fox. The frog looked at the water for a long time.");
+    EXPECT_GT(tokens.size(), 50u);
+    auto cpu = make_cpu_backend({.activations = CpuActivations::F32});
+    const auto engine = Engine::create(model, {cpu.get()}, {.n_ctx = 128, .kv_format = format});
+    MINFER_ASSERT(engine);
+    return answer(**engine, tokens, tokens.size());
+}
+
+TEST(CacheFormats, LogitsOfTheStoryModelDifferFromThoseOverF32ByTheirClass) {
+    const auto model = Model::load(MINFER_STORY_MODEL);
+    ASSERT_TRUE(model) << model.error().what;
+    const auto f32 = story_logits(*model, KvFormat::F32);
+    const auto f16 = test::nmse(story_logits(*model, KvFormat::F16), f32);
+    const auto q8_0 = test::nmse(story_logits(*model, KvFormat::Q8_0), f32);
+    EXPECT_LE(f16, test::kLogitsF16CellsBar);
+    EXPECT_LE(q8_0, test::kLogitsQ8_0CellsBar);
+    // They were other cells at all.
+    EXPECT_GT(f16, test::kLogitsF16CellsBar / 1e3);
+    EXPECT_GT(q8_0, test::kLogitsQ8_0CellsBar / 1e3);
+}
 
 }  // namespace
 }  // namespace minfer

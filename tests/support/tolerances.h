@@ -20,5 +20,8 @@ constexpr double kQuantizedActivationBar = 1e-4;
 constexpr double kLogitsExactBar = 1e-10;
 constexpr double kLogitsHalfTilesBar = 1e-5;  // prompts go through tiles of half
 constexpr double kLogitsQuantizedActivationBar = 2e-2;
+// Against the same model over f32 cells.
+constexpr double kLogitsF16CellsBar = 2e-6;
+constexpr double kLogitsQ8_0CellsBar = 1e-3;
 
 }  // namespace minfer::test

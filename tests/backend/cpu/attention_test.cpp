@@ -94,7 +94,13 @@ std::vector<float> in_8_bits(std::vector<float> q) {
     return q;
 }
 
-constexpr auto kActivations = {CpuActivations::F32, CpuActivations::Quantized};
+// Only q8_0 cells are read differently in the two modes.
+constexpr std::pair<KvFormat, CpuActivations> kEveryWay[] = {
+    {KvFormat::F32, CpuActivations::F32},
+    {KvFormat::F16, CpuActivations::F32},
+    {KvFormat::Q8_0, CpuActivations::F32},
+    {KvFormat::Q8_0, CpuActivations::Quantized},
+};
 
 TEST_P(CpuAttention, MatchesDoubleArithmeticOverCellsOfEveryFormat) {
     for (const auto& g :
@@ -105,20 +111,19 @@ TEST_P(CpuAttention, MatchesDoubleArithmeticOverCellsOfEveryFormat) {
           Geometry{.n_head = 2, .n_head_kv = 1, .head_dim = 256},
           Geometry{.n_head = 3, .n_head_kv = 3, .head_dim = 32},
           Geometry{.n_head = 32, .n_head_kv = 32, .head_dim = 1, .n_ctx = 9}})
-        for (const auto format : kKvFormats)
-            for (const auto activations : kActivations) {
-                SCOPED_TRACE(fmt::format("heads of {}, {} cells", g.head_dim, name(format)));
-                auto layer = Layer({.activations = activations, .isa = GetParam()}, g, format);
-                auto q = random_floats(g.width() * 3, 23, 2);
-                const auto last = static_cast<int32_t>(g.n_ctx);
-                const auto got = layer.spans(q, {{0, 1}, {0, 8}, {3, last}});
-                EXPECT_EQ(got.error, "");
-                if (format == KvFormat::Q8_0 && activations == CpuActivations::Quantized &&
-                    g.head_dim % 32 == 0)
-                    q = in_8_bits(std::move(q));
-                const auto want = layer.reference(q, {range(0, 1), range(0, 8), range(3, last)});
-                EXPECT_LE(nmse(got.values, want), kAttentionBar);
-            }
+        for (const auto& [format, activations] : kEveryWay) {
+            SCOPED_TRACE(fmt::format("heads of {}, {} cells", g.head_dim, name(format)));
+            auto layer = Layer({.activations = activations, .isa = GetParam()}, g, format);
+            auto q = random_floats(g.width() * 3, 23, 2);
+            const auto last = static_cast<int32_t>(g.n_ctx);
+            const auto got = layer.spans(q, {{0, 1}, {0, 8}, {3, last}});
+            EXPECT_EQ(got.error, "");
+            if (format == KvFormat::Q8_0 && activations == CpuActivations::Quantized &&
+                g.head_dim % 32 == 0)
+                q = in_8_bits(std::move(q));
+            const auto want = layer.reference(q, {range(0, 1), range(0, 8), range(3, last)});
+            EXPECT_LE(nmse(got.values, want), kAttentionBar);
+        }
 }
 
 TEST_P(CpuAttention, OnlyHeadsOfWholeBlocksMeetTheQueryIn8Bits) {
@@ -137,17 +142,16 @@ TEST_P(CpuAttention, OnlyHeadsOfWholeBlocksMeetTheQueryIn8Bits) {
 }
 
 TEST_P(CpuAttention, AOneCellWindowGivesThatCellsValueBitwise) {
-    for (const auto format : kKvFormats)
-        for (const auto activations : kActivations) {
-            auto layer = Layer({.activations = activations, .isa = GetParam()}, {}, format);
-            const auto q = random_floats(layer.g.width(), 24);
-            const auto got = layer.spans(q, {{37, 38}}).values;
-            for (size_t h = 0; h < layer.g.n_head; ++h) {
-                const auto kv_at = 37 * layer.g.kv_width() + h / 2 * 64;
-                EXPECT_TRUE(std::ranges::equal(std::span(got).subspan(h * 64, 64),
-                                               std::span(layer.cells.v).subspan(kv_at, 64)));
-            }
+    for (const auto& [format, activations] : kEveryWay) {
+        auto layer = Layer({.activations = activations, .isa = GetParam()}, {}, format);
+        const auto q = random_floats(layer.g.width(), 24);
+        const auto got = layer.spans(q, {{37, 38}}).values;
+        for (size_t h = 0; h < layer.g.n_head; ++h) {
+            const auto kv_at = 37 * layer.g.kv_width() + h / 2 * 64;
+            EXPECT_TRUE(std::ranges::equal(std::span(got).subspan(h * 64, 64),
+                                           std::span(layer.cells.v).subspan(kv_at, 64)));
         }
+    }
 }
 
 TEST_P(CpuAttention, AWindowShiftedByOneCellGivesAnotherResult) {
@@ -160,8 +164,8 @@ TEST_P(CpuAttention, AWindowShiftedByOneCellGivesAnotherResult) {
 }
 
 TEST_P(CpuAttention, RunsOfCellsHaveTheBitsOfTheSameCellsInOneSpan) {
-    for (const auto format : kKvFormats) {
-        auto layer = Layer(options(), {}, format);
+    for (const auto& [format, activations] : kEveryWay) {
+        auto layer = Layer({.activations = activations, .isa = GetParam()}, {}, format);
         const auto q = random_floats(layer.g.width(), 26);
         const auto dense = layer.spans(q, {{5, 45}}).values;
         EXPECT_EQ(layer.map(q, {{{5, 40}}}).values, dense);
@@ -186,8 +190,11 @@ TEST_P(CpuAttention, ScatteredRunsOfSeveralTokensMatchTheReference) {
 }
 
 TEST_P(CpuAttention, ATokenHasTheSameBitsAloneAmongOthersAndOnAnyThreadCount) {
-    for (const auto format : kKvFormats) {
-        auto alone = Layer(options(), {}, format);
+    auto settings = options();
+    for (const auto& [format, activations] : kEveryWay) {
+        settings.activations = activations;
+        settings.threads = 1;
+        auto alone = Layer(settings, {}, format);
         const auto width = alone.g.width();
         const auto q = random_floats(width * 7, 28);
         auto spans = std::vector<std::array<int32_t, 2>>();
@@ -197,8 +204,8 @@ TEST_P(CpuAttention, ATokenHasTheSameBitsAloneAmongOthersAndOnAnyThreadCount) {
             const auto got = alone.spans(std::span(q).subspan(t * width, width), {spans[t]}).values;
             want.insert(want.end(), got.begin(), got.end());
         }
-        for (const int threads : {1, 2, 5}) {
-            auto layer = Layer({.threads = threads, .isa = GetParam()}, {}, format);
+        for (settings.threads = 1; settings.threads <= 5; settings.threads += 2) {
+            auto layer = Layer(settings, {}, format);
             EXPECT_EQ(layer.spans(q, spans).values, want);
         }
     }
@@ -240,23 +247,22 @@ TEST_P(CpuAttention, WindowsThatAreEmptyOrLeaveTheArenaAreRefusedWithTheirValues
 }
 
 TEST_P(CpuAttention, ACellThatIsNoNumberShows) {
-    for (const auto format : kKvFormats)
-        for (const auto activations : kActivations) {
-            auto layer = Layer({.activations = activations, .isa = GetParam()}, {}, format);
-            auto rows = layer.cells.k;
-            rows[7 * layer.g.kv_width() + 3] = NAN;  // of the first of two heads
-            auto bad = encoded_cells(layer.cells.layout, rows);
-            if (format == KvFormat::Q8_0)
-                quantize_kv_row(rows.data() + 7 * layer.g.kv_width(),
-                                bad.data() + 7 * layer.cells.layout.row_bytes, layer.g.kv_width());
-            layer.cells.write(layer.cells.kv.k, bad);
-            const auto q = random_floats(layer.g.width(), 37);
-            const auto beside = layer.spans(q, {{8, 40}}).values;
-            const auto over = layer.spans(q, {{0, 40}}).values;
-            EXPECT_TRUE(std::ranges::none_of(beside, [](float x) { return std::isnan(x); }));
-            for (size_t i = 0; i < over.size(); ++i)
-                EXPECT_EQ(std::isnan(over[i]), i < over.size() / 2) << i;
-        }
+    for (const auto& [format, activations] : kEveryWay) {
+        auto layer = Layer({.activations = activations, .isa = GetParam()}, {}, format);
+        auto rows = layer.cells.k;
+        rows[7 * layer.g.kv_width() + 3] = NAN;  // of the first of two heads
+        auto bad = encoded_cells(layer.cells.layout, rows);
+        if (format == KvFormat::Q8_0)
+            quantize_kv_row(rows.data() + 7 * layer.g.kv_width(),
+                            bad.data() + 7 * layer.cells.layout.row_bytes, layer.g.kv_width());
+        layer.cells.write(layer.cells.kv.k, bad);
+        const auto q = random_floats(layer.g.width(), 37);
+        const auto beside = layer.spans(q, {{8, 40}}).values;
+        const auto over = layer.spans(q, {{0, 40}}).values;
+        EXPECT_TRUE(std::ranges::none_of(beside, [](float x) { return std::isnan(x); }));
+        for (size_t i = 0; i < over.size(); ++i)
+            EXPECT_EQ(std::isnan(over[i]), i < over.size() / 2) << i;
+    }
 }
 
 TEST_P(CpuAttention, APositionPastTheArenaIsRefused) {
