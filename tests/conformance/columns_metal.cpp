@@ -47,6 +47,10 @@ bool has_few_rows(const Row& row) {
 bool of_floats(const Row& row) {
     return is_matmul(row) && info(std::get<op::MatMul>(row.op).dtype).block_values == 1;
 }
+// Attention of several tokens.
+bool has_tiles(const Row& row) {
+    return std::holds_alternative<op::Attention>(row.op) && row.tokens() > 1 && has_kernel(row);
+}
 bool is_norm(const Row& row) {
     return std::holds_alternative<op::RmsNorm>(row.op) ||
            std::holds_alternative<op::QkNorm>(row.op) ||
@@ -73,6 +77,12 @@ std::vector<Column> metal_columns(const std::function<void(std::string_view)>& t
         varied(column("metal_specified_tiers", {.multi_column = false, .float_gemm = false}),
                [](const Row& row) { return of_floats(row) && has_few_rows(row); }),
         varied(column("metal_no_gemm", {.gemm = false}), is_tiled),
+        varied(column("metal_no_tiles",
+                      {.attention = {.prefill_flash = false, .window_flash = false}}),
+               has_tiles),
+        varied(
+            column("metal_every_tile", {.attention = {.early_stop = false, .skip_tiles = false}}),
+            has_tiles),
         varied(column("metal_narrow_norm", {.rms_norm_256 = false}), is_norm),
     };
 }

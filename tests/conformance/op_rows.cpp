@@ -263,6 +263,24 @@ void add_attentions(Rows& rows) {
     rows.push_back(long_context);
 }
 
+// Several tokens, as tiles of 8 queries by 64 cells take them: every head size, windows of every
+// kind, and counts on either side of a tile.
+void add_tiles(Rows& rows) {
+    for (const size_t head_dim : {64, 80, 96, 112, 128, 256}) {
+        const auto g = Geometry{.n_head = 2, .n_head_kv = 1, .head_dim = head_dim, .n_ctx = 150};
+        rows.push_back(attention(g, positions_from(60, 9)));
+        rows.push_back(windowed(g, {{{70, 10}}, {{3, 1}}, {{64, 65}}}, false));
+        rows.push_back(
+            windowed(g, {{{140, 10}, {0, 7}}, {{50, 33}, {1, 1}, {83, 10}, {20, 9}}}, true));
+    }
+    for (const int32_t n_cells : {63, 64, 65, 72, 127, 128, 129})
+        rows.push_back(
+            attention({.n_head = 2, .n_head_kv = 1, .n_ctx = 129}, positions_from(n_cells - 3, 3)));
+    rows.push_back(attention({.n_head = 3, .n_head_kv = 3}, positions_from(0, 70)));
+    // Of two blocks a tile sees the last cell and the first one, of the one between them nothing.
+    rows.push_back(windowed({.n_ctx = 300}, {{{0, 1}, {127, 1}}, {{0, 1}, {192, 1}}}, true));
+}
+
 void add_fused(Rows& rows) {
     struct Case {
         size_t in_dim, n_head, n_head_kv, head_dim;
@@ -340,6 +358,7 @@ const std::vector<Row>& op_rows() {
         add_ropes(rows);
         add_stores(rows);
         add_attentions(rows);
+        add_tiles(rows);
         add_fused(rows);
         add_without_kernel(rows);
         return rows;

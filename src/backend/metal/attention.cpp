@@ -73,14 +73,32 @@ Result<> read_window(const Context& context, const Call& call, const op::Attenti
 
 }  // namespace
 
+Result<Slice> scratch_part(const AttentionCall& call, size_t begin, size_t bytes) {
+    if (begin > call.scratch.bytes || bytes > call.scratch.bytes - begin)
+        return fail(Fault::BadInput, "scratch of {} bytes, at least {} are wanted",
+                    call.scratch.bytes, begin + bytes);
+    return call.scratch.part(begin, bytes);
+}
+
 Result<size_t> AttentionKernels::prepare(Device& device, const AttentionShape& shape,
                                          const AttentionOptions& options) {
     const auto route = attention_route(shape, options);
-    switch (route.family) {
-        default:
-            MINFER_TRY(classic.prepare(device, shape));
-            return 0;
+    auto read = shape;
+    size_t stage_bytes = 0;
+    if (route.staged) {
+        stage_bytes = MINFER_TRY(stage.prepare(device, shape));
+        read.cells = CellType::F32;
     }
+    size_t family_bytes = 0;
+    switch (route.family) {
+        case AttentionFamily::PrefillFlash:
+        case AttentionFamily::WindowFlash:
+            family_bytes = MINFER_TRY(prefill.prepare(device, read));
+            break;
+        default:
+            MINFER_TRY(classic.prepare(device, read));
+    }
+    return stage_bytes + family_bytes;
 }
 
 Result<size_t> prepare(Context& context, const Node& node, const op::Attention& attention) {
@@ -106,9 +124,14 @@ Result<> run(Context& context, const Call& call, const op::Attention& attention)
                             .k = regions.k,
                             .v = regions.v,
                             .out = MINFER_TRY(context.words_out(call, count))};
+    if (call.scratch.bytes) at.scratch = context.pool.slice(call.scratch);
     MINFER_TRY(read_window(context, call, attention, at));
     const auto route = attention_route(shape, options);
+    if (route.staged) at = MINFER_TRY(stage_cells(context, at));
     switch (route.family) {
+        case AttentionFamily::PrefillFlash:
+        case AttentionFamily::WindowFlash:
+            return run_prefill(context, at);
         default:
             return run_classic(context, at);
     }

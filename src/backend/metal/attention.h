@@ -3,7 +3,9 @@
 // (attention_route.h), each in files of its own.
 
 #include "backend/metal/attention_classic.h"
+#include "backend/metal/attention_prefill.h"
 #include "backend/metal/attention_route.h"
+#include "backend/metal/attention_stage.h"
 #include "backend/metal/device/launch.h"
 #include "backend/metal/kernels/attention.h"
 #include "graph/backend.h"
@@ -29,8 +31,13 @@ struct AttentionCall {
     size_t cell_width() const { return n_head_kv * head_dim; }
 };
 
+// `bytes` of the call's scratch from `begin` on; BadInput with both sizes when it has less.
+Result<Slice> scratch_part(const AttentionCall& call, size_t begin, size_t bytes);
+
 struct AttentionKernels {
     ClassicAttention classic;
+    PrefillAttention prefill;
+    CellStage stage;
 
     // Builds what attention of this shape takes and returns its scratch in bytes. Device or
     // Unsupported, with the numbers, for a shape that a kernel cannot hold.

@@ -1,109 +1,19 @@
+// The classic family, and what is refused before any family is chosen.
+
 #include "backend/metal/attention.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-
-#include "backend/metal/rig.h"
+#include "backend/metal/attention_rig.h"
 #include "support/nmse.h"
-#include "support/random_data.h"
-#include "support/reference.h"
 #include "support/tolerances.h"
 
 namespace minfer::test {
 namespace {
 
 using metal::Launch;
-using reference::Cells;
 using testing::HasSubstr;
-using Span = std::array<int32_t, 2>;               // cells [lo, hi)
-using Runs = std::vector<std::array<int32_t, 2>>;  // (cell, length)
-
-struct Geometry {
-    size_t n_head = 4, n_head_kv = 2, head_dim = 64, n_ctx = 100;
-    size_t width() const { return n_head * head_dim; }
-    size_t kv_width() const { return n_head_kv * head_dim; }
-    op::Attention op(bool explicit_span = true) const {
-        return {.n_head = n_head,
-                .n_head_kv = n_head_kv,
-                .head_dim = head_dim,
-                .scale = 1 / std::sqrt(static_cast<float>(head_dim)),
-                .layout = kv_layout(KvFormat::F32, kv_width()),
-                .n_ctx = n_ctx,
-                .explicit_span = explicit_span};
-    }
-};
-
-std::vector<int32_t> span_input(const std::vector<Span>& spans) {
-    auto data = std::vector<int32_t>();
-    for (const auto& span : spans) data.push_back(span[0]);
-    for (const auto& span : spans) data.push_back(span[1]);
-    return data;
-}
-
-std::vector<int32_t> map_input(const std::vector<Runs>& tokens) {
-    auto data = std::vector<int32_t>(kv_map_elements(tokens.size()));
-    for (size_t t = 0; t < tokens.size(); ++t)
-        for (size_t i = 0; i < tokens[t].size(); ++i)
-            for (size_t j = 0; j < 2; ++j) data[t * 8 + i * 2 + j] = tokens[t][i][j];
-    return data;
-}
-
-Cells range(int32_t lo, int32_t hi) {
-    auto cells = Cells();
-    for (int32_t c = lo; c < hi; ++c) cells.push_back(c);
-    return cells;
-}
-
-// A layer whose every cell is filled, on Metal or on the CPU.
-struct Layer {
-    explicit Layer(OpRig& owner, Geometry geometry = {})
-        : g(geometry),
-          rig(owner),
-          k(random_floats(g.n_ctx * g.kv_width(), 21)),
-          v(random_floats(g.n_ctx * g.kv_width(), 22)),
-          kv{rig.floats(k), rig.floats(v)} {}
-
-    OpRig::Outcome run(const op::Attention& op, std::span<const float> q,
-                       std::span<const int32_t> positions, std::span<const int32_t> window) {
-        return rig.run(op, {g.width(), q.size() / g.width(), 1, 1},
-                       {rig.floats(q), kv.k, rig.ints(positions), rig.ints(window)}, kv);
-    }
-    OpRig::Outcome windowed(std::span<const float> q, std::span<const int32_t> window) {
-        return run(g.op(), q, std::vector<int32_t>(q.size() / g.width(), 0), window);
-    }
-    OpRig::Outcome spans(std::span<const float> q, const std::vector<Span>& windows) {
-        return windowed(q, span_input(windows));
-    }
-    OpRig::Outcome map(std::span<const float> q, const std::vector<Runs>& windows) {
-        return windowed(q, map_input(windows));
-    }
-    // Tokens at consecutive positions from `first` on.
-    OpRig::Outcome causal(std::span<const float> q, int32_t first) {
-        const auto n_tokens = static_cast<int32_t>(q.size() / g.width());
-        return run(g.op(false), q, range(first, first + n_tokens), causal_spans(n_tokens, first));
-    }
-    static std::vector<int32_t> causal_spans(int32_t n_tokens, int32_t first) {
-        auto windows = std::vector<Span>();
-        for (int32_t t = 0; t < n_tokens; ++t) windows.push_back({0, first + t + 1});
-        return span_input(windows);
-    }
-    reference::Values want(std::span<const float> q, const std::vector<Cells>& windows) const {
-        return reference::attention(g.op(), reference::widened(q), k, v, windows);
-    }
-    reference::Values want_causal(std::span<const float> q, int32_t first) const {
-        auto windows = std::vector<Cells>();
-        for (size_t t = 0; t < q.size() / g.width(); ++t)
-            windows.push_back(range(0, first + static_cast<int32_t>(t) + 1));
-        return want(q, windows);
-    }
-
-    Geometry g;
-    OpRig& rig;
-    std::vector<float> k, v;
-    KvPair kv;
-};
 
 TEST(MetalAttention, AThreadgroupIsATokenAKvHeadAndUpToEightQueryHeads) {
     const auto shared = [](uint32_t heads) { return (32 * 68 + 32 + heads * 32) * 4; };
@@ -116,7 +26,7 @@ TEST(MetalAttention, AThreadgroupIsATokenAKvHeadAndUpToEightQueryHeads) {
 }
 
 TEST(MetalAttention, metal_attn_kv_matches_cpu) {
-    auto metal = metal_rig(), cpu = cpu_rig();
+    auto metal = metal_rig(classic_only()), cpu = cpu_rig();
     for (const auto& g :
          {Geometry{}, Geometry{.n_head = 3, .n_head_kv = 3, .head_dim = 20},
           Geometry{.n_head = 1, .n_head_kv = 1, .head_dim = 4}, Geometry{16, 8, 128, 65},
@@ -133,7 +43,7 @@ TEST(MetalAttention, metal_attn_kv_matches_cpu) {
 }
 
 TEST(MetalAttention, metal_attn_kv_real_scale) {
-    auto rig = metal_rig();
+    auto rig = metal_rig(classic_only());
     auto layer = Layer(rig, {.n_head = 14, .n_head_kv = 2, .n_ctx = 128});
     const auto q = random_floats(layer.g.width() * 30, 24, 2);
     const auto got = layer.causal(q, 0);
@@ -143,7 +53,7 @@ TEST(MetalAttention, metal_attn_kv_real_scale) {
 
 // What a decode step reads is what stores wrote, in the same command buffer.
 TEST(MetalAttention, metal_attn_decode_step) {
-    auto rig = metal_rig();
+    auto rig = metal_rig(classic_only());
     const auto g = Geometry{.n_head = 14, .n_head_kv = 2, .n_ctx = 128};
     auto layer = Layer(rig, g);
     const auto k = random_floats(30 * g.kv_width(), 25), v = random_floats(30 * g.kv_width(), 26);
@@ -165,7 +75,7 @@ TEST(MetalAttention, metal_attn_decode_step) {
 
 // Window lengths about every multiple of the tile, each with its own number of tiles in one batch.
 TEST(MetalAttention, metal_attn_span_matches_cpu) {
-    auto metal = metal_rig(), cpu = cpu_rig();
+    auto metal = metal_rig(classic_only()), cpu = cpu_rig();
     const auto g = Geometry{.n_ctx = 300};
     auto layer = Layer(metal, g), on_cpu = Layer(cpu, g);
     auto spans = std::vector<Span>();
@@ -182,7 +92,7 @@ TEST(MetalAttention, metal_attn_span_matches_cpu) {
 }
 
 TEST(MetalAttention, metal_attn_span_multi_key_matches_cpu) {
-    auto metal = metal_rig(), cpu = cpu_rig();
+    auto metal = metal_rig(classic_only()), cpu = cpu_rig();
     const auto g = Geometry{.n_head = 14, .n_head_kv = 2, .n_ctx = 40};
     auto layer = Layer(metal, g), on_cpu = Layer(cpu, g);
     const auto q = random_floats(g.width() * 2, 29, 2);
@@ -192,7 +102,7 @@ TEST(MetalAttention, metal_attn_span_multi_key_matches_cpu) {
 }
 
 TEST(MetalAttention, metal_attn_span_nonzero_start) {
-    auto rig = metal_rig();
+    auto rig = metal_rig(classic_only());
     auto layer = Layer(rig, {.n_ctx = 200});
     const auto q = random_floats(layer.g.width() * 3, 30, 2);
     const auto got = layer.spans(q, {{96, 166}, {1, 65}, {135, 200}});
@@ -203,7 +113,7 @@ TEST(MetalAttention, metal_attn_span_nonzero_start) {
 }
 
 TEST(MetalAttention, metal_map_single_cell_matches_the_v_row) {
-    auto rig = metal_rig();
+    auto rig = metal_rig(classic_only());
     for (const auto& g : {Geometry{}, Geometry{6, 2, 96, 50}, Geometry{2, 1, 200, 50}}) {
         auto layer = Layer(rig, g);
         const auto q = random_floats(g.width(), 31, 3);
@@ -218,7 +128,7 @@ TEST(MetalAttention, metal_map_single_cell_matches_the_v_row) {
 }
 
 TEST(MetalAttention, metal_map_matches_the_span_and_a_wrong_base_differs) {
-    auto rig = metal_rig();
+    auto rig = metal_rig(classic_only());
     auto layer = Layer(rig);
     const auto q = random_floats(layer.g.width(), 32, 2);
     const auto dense = layer.spans(q, {{5, 75}}).values;
@@ -233,7 +143,7 @@ TEST(MetalAttention, metal_map_matches_the_span_and_a_wrong_base_differs) {
 }
 
 TEST(MetalAttention, ScatteredRunsOfSeveralTokensMatchTheReference) {
-    auto rig = metal_rig();
+    auto rig = metal_rig(classic_only());
     auto layer = Layer(rig);
     const auto q = random_floats(layer.g.width() * 2, 33, 2);
     auto first = range(90, 100), second = range(50, 83);
@@ -245,7 +155,7 @@ TEST(MetalAttention, ScatteredRunsOfSeveralTokensMatchTheReference) {
 }
 
 TEST(MetalAttention, CausalWindowsHaveTheBitsOfTheSameSpansAndIgnoreTheWindowInput) {
-    auto rig = metal_rig();
+    auto rig = metal_rig(classic_only());
     auto layer = Layer(rig);
     const auto q = random_floats(layer.g.width() * 40, 34, 2);
     const auto causal = layer.causal(q, 7).values;
@@ -256,7 +166,7 @@ TEST(MetalAttention, CausalWindowsHaveTheBitsOfTheSameSpansAndIgnoreTheWindowInp
 }
 
 TEST(MetalAttention, PrefillInPiecesHasTheBitsOfTheWhole) {
-    auto rig = metal_rig();
+    auto rig = metal_rig(classic_only());
     for (const auto& g : {Geometry{}, Geometry{9, 1, 132, 100}}) {
         auto layer = Layer(rig, g);
         const auto q = random_floats(g.width() * 70, 35, 2);
@@ -276,7 +186,7 @@ TEST(MetalAttention, PrefillInPiecesHasTheBitsOfTheWhole) {
 
 // A cell outside the window may hold anything, NaN included.
 TEST(MetalAttention, ReadsNoCellOutsideTheWindow) {
-    auto rig = metal_rig();
+    auto rig = metal_rig(classic_only());
     const auto g = Geometry{};
     auto clean = Layer(rig, g);
     const auto q = random_floats(g.width() * 2, 36, 2);
@@ -295,7 +205,7 @@ TEST(MetalAttention, ReadsNoCellOutsideTheWindow) {
 }
 
 TEST(MetalAttention, ScoresOfAnySizeStayFiniteAndExact) {
-    auto rig = metal_rig();
+    auto rig = metal_rig(classic_only());
     auto layer = Layer(rig);
     const auto q = random_floats(layer.g.width() * 2, 37, 1e4f);
     const auto got = layer.causal(q, 90);
@@ -328,7 +238,7 @@ TEST(MetalAttention, WindowsThatAreEmptyOrLeaveTheArenaAreRefusedWithTheirValues
 }
 
 TEST(MetalAttention, GeometriesThatNoKernelRunsAreRefusedWithTheirValues) {
-    auto rig = metal_rig();
+    auto rig = metal_rig(classic_only());
     const auto error = [&](const Geometry& g, std::optional<op::Attention> op = {}) {
         auto layer = Layer(rig, g);
         return layer.run(op.value_or(g.op(false)), random_floats(g.width(), 39), Cells{3}, {})
@@ -346,7 +256,7 @@ TEST(MetalAttention, GeometriesThatNoKernelRunsAreRefusedWithTheirValues) {
 }
 
 TEST(MetalAttention, ALayerWithoutRegionsIsRefused) {
-    auto rig = metal_rig();
+    auto rig = metal_rig(classic_only());
     auto layer = Layer(rig);
     const auto q = rig.floats(random_floats(layer.g.width(), 40));
     const auto positions = rig.ints(Cells{3});

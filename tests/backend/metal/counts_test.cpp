@@ -56,6 +56,11 @@ TEST(MetalCounts, EveryPlanRefusesWhatItCannotCount) {
         expect_refused(metal::plan_kv_store(count, 1), count);
         expect_refused(metal::plan_classic(count, 1, 1), count);
         expect_refused(metal::plan_classic(1, count, count), count);
+        expect_refused(metal::plan_prefill(count, 1, 64), count);
+        expect_refused(metal::plan_prefill(1, count, 64), count);
+        expect_refused(metal::plan_tail_pad(count), count);
+        expect_refused(metal::plan_stage(count, 1), count);
+        expect_refused(metal::plan_stage(1, count), count);
         expect_refused(metal::plan_add_bias(count, 1), count);
         expect_refused(metal::plan_add_bias(1, count), count);
         expect_refused(metal::plan_rope_store(count, 0, 2), count);
@@ -70,6 +75,9 @@ TEST(MetalCounts, EveryPlanRefusesWhatItCannotCount) {
     EXPECT_TRUE(metal::plan_kv_store(kMost, 1));
     EXPECT_TRUE(metal::plan_classic(kMost, 1, 1));
     EXPECT_TRUE(metal::plan_classic(1, kMost, kMost));
+    EXPECT_TRUE(metal::plan_prefill(kMost, kMost, 64));
+    EXPECT_TRUE(metal::plan_tail_pad(kMost));
+    EXPECT_TRUE(metal::plan_stage(kMost, kMost));
     EXPECT_TRUE(metal::plan_add_bias(kMost, 1));
     EXPECT_TRUE(metal::plan_add_bias(1, kMost));
     EXPECT_TRUE(metal::plan_rope_store(kMost, 0, 2));

@@ -20,7 +20,7 @@ struct ThreadgroupMemory {
     softmetal::DeviceProfile before = softmetal::default_profile();
 };
 
-std::string attend(uint32_t threadgroup_bytes) {
+std::string attend(uint32_t threadgroup_bytes, size_t n_tokens = 1) {
     const auto memory = ThreadgroupMemory(threadgroup_bytes);
     auto rig = metal_rig();
     const auto layout = kv_layout(KvFormat::F32, 64);
@@ -28,9 +28,9 @@ std::string attend(uint32_t threadgroup_bytes) {
         op::Attention{.n_head = 2, .n_head_kv = 1, .head_dim = 64, .layout = layout, .n_ctx = 8};
     const auto cells = random_floats(64 * 8, 1);
     const auto kv = KvPair{.k = rig.floats(cells), .v = rig.floats(cells)};
-    const auto position = rig.ints(std::vector<int32_t>{3});
-    return rig.run(op, {128, 1, 1, 1}, {rig.floats(random_floats(128, 2)), kv.k, position}, kv)
-        .error;
+    const auto positions = rig.ints(std::vector<int32_t>(n_tokens, 3));
+    const auto q = rig.floats(random_floats(128 * n_tokens, 2));
+    return rig.run(op, {128, n_tokens, 1, 1}, {q, kv.k, positions}, kv).error;
 }
 
 TEST(MetalLimits, AttentionNamesTheThreadgroupMemoryItWantsAndWhatThereIs) {
@@ -38,6 +38,10 @@ TEST(MetalLimits, AttentionNamesTheThreadgroupMemoryItWantsAndWhatThereIs) {
                 testing::HasSubstr("kernel 'attention_f32' wants 9088 bytes of threadgroup memory, "
                                    "the device has 8192"));
     EXPECT_EQ(attend(9088), "");
+    EXPECT_THAT(attend(6128, 2),
+                testing::HasSubstr("kernel 'attention_prefill_f32_64_causal' wants 6144 bytes of "
+                                   "threadgroup memory, the device has 6128"));
+    EXPECT_EQ(attend(6144, 2), "");
 }
 
 // More tokens than the other kernels take: 33 in wide tiles, 9 in narrow ones.

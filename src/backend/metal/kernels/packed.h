@@ -15,5 +15,9 @@ static inline void store4(device float* to, metal::float4 value) {
     *reinterpret_cast<device metal::packed_float4*>(to) = metal::packed_float4(value);
 }
 
+static inline void store_uint4(device uchar* to, metal::uint4 value) {
+    *reinterpret_cast<device metal::packed_uint4*>(to) = metal::packed_uint4(value);
+}
+
 // In an order of its own, so that every kernel that adds four partial sums has the same bits.
 static inline float sum4(metal::float4 v) { return (v.x + v.y) + (v.z + v.w); }

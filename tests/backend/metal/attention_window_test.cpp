@@ -1,0 +1,195 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/metal/attention.h"
+#include "backend/metal/attention_rig.h"
+#include "support/nmse.h"
+#include "support/tolerances.h"
+
+namespace minfer::test {
+namespace {
+
+constexpr int32_t kTokens = 197;  // neither whole tiles of queries nor whole blocks of cells
+
+// `windows` holds one for each token and is what the layer's spans() or map() takes.
+template <class Windows>
+double error_of(Layer& layer, std::span<const float> q, const Windows& windows) {
+    const auto got = [&] {
+        if constexpr (std::is_same_v<Windows, std::vector<Span>>)
+            return layer.spans(q, windows);
+        else
+            return layer.map(q, windows);
+    }();
+    EXPECT_EQ(got.error, "");
+    return nmse(got.values, layer.want(q, cells_of(windows)));
+}
+
+// The V row of one cell for each token, as every query head of its KV head gets it.
+std::vector<float> rows_of_v(const Layer& layer, std::span<const int32_t> cells) {
+    const auto& g = layer.g;
+    auto rows = std::vector<float>();
+    for (const auto cell : cells)
+        for (size_t h = 0; h < g.n_head; ++h) {
+            const auto at = static_cast<size_t>(cell) * g.kv_width() +
+                            h / (g.n_head / g.n_head_kv) * g.head_dim;
+            rows.insert(rows.end(), &layer.v[at], &layer.v[at] + g.head_dim);
+        }
+    return rows;
+}
+
+// Token t sees the cells [first, first + t + 1).
+std::vector<Span> growing_spans(int32_t first, int32_t n_tokens = kTokens) {
+    auto spans = std::vector<Span>();
+    for (int32_t t = 0; t < n_tokens; ++t) spans.push_back({first, first + t + 1});
+    return spans;
+}
+
+// Token t sees `shared` cells from `first` on and, `gap` cells further, t + 1 of its own.
+std::vector<Runs> growing_maps(int32_t first, int32_t shared, int32_t gap,
+                               int32_t n_tokens = kTokens) {
+    auto maps = std::vector<Runs>();
+    for (int32_t t = 0; t < n_tokens; ++t)
+        maps.push_back({{first, shared}, {first + shared + gap, t + 1}});
+    return maps;
+}
+
+class MetalWindow : public testing::TestWithParam<size_t> {
+  protected:
+    Geometry geometry() const {
+        return {.n_head = 2, .n_head_kv = 1, .head_dim = GetParam(), .n_ctx = 340};
+    }
+};
+
+TEST_P(MetalWindow, window_flash_matches_the_cpu_reference) {
+    auto rig = metal_rig();
+    auto layer = Layer(rig, geometry());
+    const auto q = random_floats(layer.g.width() * kTokens, 61, 2);
+    for (const int32_t first : {0, 64, 96}) {
+        SCOPED_TRACE(first);
+        auto one_cell = std::vector<Span>();
+        for (const auto cell : range(first, first + kTokens)) one_cell.push_back({cell, cell + 1});
+        EXPECT_EQ(layer.spans(q, one_cell).values, rows_of_v(layer, range(first, first + kTokens)));
+        EXPECT_LE(error_of(layer, q, growing_spans(first)), kAttentionBar);
+        // The same windows, each a cell further.
+        EXPECT_GT(nmse(layer.spans(q, growing_spans(first + 1)).values,
+                       layer.want(q, cells_of(growing_spans(first)))),
+                  1e-3);
+    }
+}
+
+TEST_P(MetalWindow, window_map_flash_matches_the_cpu_reference) {
+    auto rig = metal_rig();
+    auto layer = Layer(rig, geometry());
+    const auto q = random_floats(layer.g.width() * kTokens, 62, 2);
+    for (const int32_t first : {0, 64, 96}) {
+        SCOPED_TRACE(first);
+        auto one_cell = std::vector<Runs>();
+        for (const auto cell : range(first, first + kTokens)) one_cell.push_back({{cell, 1}});
+        EXPECT_EQ(layer.map(q, one_cell).values, rows_of_v(layer, range(first, first + kTokens)));
+        for (const int32_t gap : {0, 8}) {
+            EXPECT_LE(error_of(layer, q, growing_maps(first, 30, gap)), kAttentionBar) << gap;
+            // Another base of the shared run alone.
+            auto wrong = growing_maps(first, 30, gap);
+            for (auto& runs : wrong) ++runs[0][0];
+            EXPECT_GT(nmse(layer.map(q, wrong).values,
+                           layer.want(q, cells_of(growing_maps(first, 30, gap)))),
+                      1e-5);
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Heads, MetalWindow, testing::Values(64, 128),
+                         [](const auto& info) { return fmt::format("Of{}", info.param); });
+
+TEST(MetalWindows, EveryOtherHeadSizeMatchesTheReference) {
+    auto rig = metal_rig();
+    for (const size_t head_dim : {80, 96, 112, 256}) {
+        auto layer = Layer(rig, {.n_head = 2, .n_head_kv = 1, .head_dim = head_dim, .n_ctx = 160});
+        const auto q = random_floats(layer.g.width() * 20, 63, 2);
+        EXPECT_LE(error_of(layer, q, growing_spans(70, 20)), kAttentionBar) << head_dim;
+        EXPECT_LE(error_of(layer, q, growing_maps(3, 40, 60, 20)), kAttentionBar) << head_dim;
+    }
+}
+
+// Two sequences and a token with all four runs, out of order and overlapping a block's bounds.
+TEST(MetalWindows, QueriesOfATileMaySeeDifferentCells) {
+    auto rig = metal_rig();
+    auto layer = Layer(rig, {.n_ctx = 400});
+    const auto q = random_floats(layer.g.width() * 3, 64, 2);
+    EXPECT_LE(error_of(layer, q, std::vector<Span>{{350, 400}, {1, 2}, {63, 129}}), kAttentionBar);
+    EXPECT_LE(
+        error_of(layer, q,
+                 std::vector<Runs>{
+                     {{390, 10}, {0, 7}, {127, 2}, {60, 9}}, {{200, 1}}, {{64, 64}, {300, 65}}}),
+        kAttentionBar);
+}
+
+TEST(MetalWindows, SpansAndMapsOfTheSameCellsHaveTheSameBits) {
+    auto rig = metal_rig();
+    auto layer = Layer(rig, {.n_ctx = 200});
+    const auto q = random_floats(layer.g.width() * 40, 65, 2);
+    auto maps = std::vector<Runs>();
+    for (int32_t t = 0; t < 40; ++t) maps.push_back({{5, 13}, {18, 70}, {88, t + 1}});
+    auto spans = std::vector<Span>();
+    for (int32_t t = 0; t < 40; ++t) spans.push_back({5, 89 + t});
+    EXPECT_EQ(layer.map(q, maps).values, layer.spans(q, spans).values);
+    // Windows from cell 0 on are those of a prompt.
+    EXPECT_EQ(layer.spans(q, growing_spans(0, 40)).values, layer.causal(q, 0).values);
+}
+
+TEST(MetalWindows, SkippingBlocksThatATileDoesNotSeeLeavesEveryBit) {
+    auto skips = metal_rig(), visits = metal_rig({.attention = {.skip_tiles = false}});
+    auto layer = Layer(skips, {.n_ctx = 500}), other = Layer(visits, {.n_ctx = 500});
+    const auto q = random_floats(layer.g.width() * 24, 66, 2);
+    // A block and a run may meet in one cell, at either end of both.
+    for (const auto& maps : {growing_maps(0, 64, 256, 24), growing_maps(1, 64, 254, 24),
+                             growing_maps(63, 1, 330, 24), growing_maps(9, 100, 300, 24)}) {
+        const auto got = layer.map(q, maps);
+        EXPECT_EQ(got.error, "");
+        EXPECT_EQ(got.values, other.map(q, maps).values);
+        EXPECT_LE(nmse(got.values, layer.want(q, cells_of(maps))), kAttentionBar);
+    }
+    auto spans = growing_spans(0, 12);
+    for (const auto& span : growing_spans(320, 12)) spans.push_back(span);
+    EXPECT_EQ(layer.spans(q, spans).values, other.spans(q, spans).values);
+}
+
+TEST(MetalWindows, CellsOutsideOfAllWindowsMayHoldAnything) {
+    auto rig = metal_rig();
+    auto layer = Layer(rig, {.n_ctx = 300});
+    const auto q = random_floats(layer.g.width() * 20, 67, 2);
+    const auto spans = growing_spans(90, 20);
+    const auto maps = growing_maps(90, 10, 0, 20);
+    const auto want_spans = layer.spans(q, spans).values, want_maps = layer.map(q, maps).values;
+    auto dirty = layer;
+    for (auto* const cells : {&dirty.k, &dirty.v}) {
+        const auto at = [&](size_t cell) {
+            return cells->begin() + static_cast<ptrdiff_t>(cell * layer.g.kv_width());
+        };
+        std::fill(at(0), at(90), NAN);
+        std::fill(at(120), at(300), NAN);
+    }
+    dirty.kv = {.k = rig.floats(dirty.k), .v = rig.floats(dirty.v)};
+    EXPECT_EQ(dirty.map(q, maps).values, want_maps);
+    EXPECT_EQ(dirty.spans(q, spans).values, want_spans);
+}
+
+TEST(MetalWindows, OneTokenAndASwitchThatIsOffTakeOtherKernels) {
+    const auto labels_of = [](AttentionOptions attention, int32_t n_tokens) {
+        auto labels = std::vector<std::string>();
+        auto options = traced(&labels);
+        options.attention = attention;
+        auto rig = metal_rig(options);
+        auto layer = Layer(rig);
+        const auto q = random_floats(layer.g.width() * static_cast<size_t>(n_tokens), 68);
+        EXPECT_EQ(layer.spans(q, growing_spans(3, n_tokens)).error, "");
+        return labels;
+    };
+    using Labels = std::vector<std::string>;
+    EXPECT_EQ(labels_of({}, 2), (Labels{"attention_tail_pad", "attention_prefill_f32_64_span"}));
+    EXPECT_EQ(labels_of({}, 1), Labels{"attention_f32"});
+    EXPECT_EQ(labels_of({.window_flash = false}, 2), Labels{"attention_f32"});
+}
+
+}  // namespace
+}  // namespace minfer::test
