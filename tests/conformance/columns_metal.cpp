@@ -51,6 +51,12 @@ bool of_floats(const Row& row) {
 bool has_tiles(const Row& row) {
     return std::holds_alternative<op::Attention>(row.op) && row.tokens() > 1 && has_kernel(row);
 }
+// Causal attention of several tokens by what takes the tiles' place.
+bool has_three_passes(const Row& row) {
+    const auto* const attention = std::get_if<op::Attention>(&row.op);
+    return attention != nullptr && !attention->explicit_span && row.tokens() > 1 &&
+           (attention->head_dim == 64 || attention->head_dim == 128);
+}
 bool is_norm(const Row& row) {
     return std::holds_alternative<op::RmsNorm>(row.op) ||
            std::holds_alternative<op::QkNorm>(row.op) ||
@@ -77,12 +83,15 @@ std::vector<Column> metal_columns(const std::function<void(std::string_view)>& t
         varied(column("metal_specified_tiers", {.multi_column = false, .float_gemm = false}),
                [](const Row& row) { return of_floats(row) && has_few_rows(row); }),
         varied(column("metal_no_gemm", {.gemm = false}), is_tiled),
-        varied(column("metal_no_tiles",
-                      {.attention = {.prefill_flash = false, .window_flash = false}}),
+        varied(column("metal_no_tiles", {.attention = {.prefill_flash = false,
+                                                       .three_pass = false,
+                                                       .window_flash = false}}),
                has_tiles),
         varied(
             column("metal_every_tile", {.attention = {.early_stop = false, .skip_tiles = false}}),
             has_tiles),
+        varied(column("metal_three_pass", {.attention = {.prefill_flash = false}}),
+               has_three_passes),
         varied(column("metal_narrow_norm", {.rms_norm_256 = false}), is_norm),
     };
 }

@@ -106,6 +106,7 @@ const MetalOptions kClassic = {.attention = {.flash = false,
                                              .prefill_flash = false,
                                              .three_pass = false,
                                              .window_flash = false}};
+const MetalOptions kThreePasses = {.attention = {.prefill_flash = false}};
 
 // Quick ones, in every run of the tests.
 const Mutation kQuickMutations[] = {
@@ -244,6 +245,22 @@ const Mutation kMutations[] = {
      "f32"},
     {"TilesReadAnotherHead", "head / args.group * kDim", "head % args.group * kDim", "Attention",
      "f32"},
+
+    {"ScoresOfTheFirst256CellsAlone",
+     "for (uint first = 0; first < row.n_keys; first += 32) {\n        float mine",
+     "for (uint first = 0; first < min(row.n_keys, 256u); first += 32) {\n        float mine",
+     "Attention", "f32", kThreePasses},
+    {"ScoresForRowsThatAreNotThere", "if (cell < row.n_keys && row.is_valid(args))",
+     "if (cell < row.n_keys)", "Attention", "f32", kThreePasses},
+    {"ScoresOfTheNextKvHead", "kv_head = global % args.n_head / args.group;",
+     "kv_head = global % args.n_head % args.group;", "Attention", "f32", kThreePasses},
+    {"SoftmaxOfTheTokensBefore", "n_keys = uint(positions[global / args.n_head]) + 1;",
+     "n_keys = uint(positions[args.first_row / args.n_head]) + 1;", "Attention", "f32",
+     kThreePasses},
+    {"SoftmaxWithAMaximumForEachLane", "largest = simd_max(largest);", "", "Attention", "f32",
+     kThreePasses},
+    {"OutputOfEverySecondCell", "if (kCells == 2) sum += simd_shuffle_xor(sum, ushort(16));", "",
+     "Attention", "f32", kThreePasses},
 
     {"VectorProductReadsQ4_0ForQ5_0", "MINFER_MUL_MV(\"q5_0\", Q5_0",
      "MINFER_MUL_MV(\"q5_0\", Q4_0", "MatMul_Q5_0", "q5_0"},

@@ -236,6 +236,9 @@ void add_attentions(Rows& rows) {
     rows.push_back(attention({}, positions_from(0, 33)));
     rows.push_back(attention({.n_head = 14, .n_head_kv = 2}, positions_from(50, 9)));
     rows.push_back(attention({.n_head = 2, .n_head_kv = 2, .head_dim = 80}, positions_from(3, 8)));
+    rows.push_back(attention({.n_head = 3, .n_head_kv = 1, .n_ctx = 400}, positions_from(320, 2)));
+    rows.push_back(attention({.n_head = 3, .n_head_kv = 3, .head_dim = 128, .n_ctx = 70},
+                             positions_from(60, 9)));
     auto large = attention({}, positions_from(90, 2));
     large.magnitude = 100;  // one key takes it all
     rows.push_back(large);

@@ -95,6 +95,9 @@ Result<size_t> AttentionKernels::prepare(Device& device, const AttentionShape& s
         case AttentionFamily::WindowFlash:
             family_bytes = MINFER_TRY(prefill.prepare(device, read));
             break;
+        case AttentionFamily::ThreePass:
+            family_bytes = MINFER_TRY(three_pass.prepare(device, read));
+            break;
         default:
             MINFER_TRY(classic.prepare(device, read));
     }
@@ -132,6 +135,8 @@ Result<> run(Context& context, const Call& call, const op::Attention& attention)
         case AttentionFamily::PrefillFlash:
         case AttentionFamily::WindowFlash:
             return run_prefill(context, at);
+        case AttentionFamily::ThreePass:
+            return run_three_pass(context, at);
         default:
             return run_classic(context, at);
     }

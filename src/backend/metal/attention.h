@@ -6,6 +6,7 @@
 #include "backend/metal/attention_prefill.h"
 #include "backend/metal/attention_route.h"
 #include "backend/metal/attention_stage.h"
+#include "backend/metal/attention_three_pass.h"
 #include "backend/metal/device/launch.h"
 #include "backend/metal/kernels/attention.h"
 #include "graph/backend.h"
@@ -38,6 +39,7 @@ struct AttentionKernels {
     ClassicAttention classic;
     PrefillAttention prefill;
     CellStage stage;
+    ThreePassAttention three_pass;
 
     // Builds what attention of this shape takes and returns its scratch in bytes. Device or
     // Unsupported, with the numbers, for a shape that a kernel cannot hold.

@@ -1,5 +1,7 @@
 #include "backend/metal/attention_route.h"
 
+#include "backend/metal/attention_three_pass.h"
+
 namespace minfer::metal {
 namespace {
 
@@ -37,8 +39,8 @@ AttentionRoute attention_route(const AttentionShape& shape, const AttentionOptio
         return {is_common && options.split ? DecodeSplit : Classic};
     }
     if (tiles && options.prefill_flash) return {PrefillFlash};
-    const bool is_f32 = shape.cells == CellType::F32;
-    return {is_common && options.three_pass && is_f32 ? ThreePass : Classic};
+    const bool has_passes = shape.cells == CellType::F32 && shape.n_ctx <= kThreePassCells;
+    return {is_common && options.three_pass && has_passes ? ThreePass : Classic};
 }
 
 }  // namespace minfer::metal
