@@ -10,7 +10,6 @@
 #include "support/random_data.h"
 #include "support/reference.h"
 #include "support/tolerances.h"
-#include "tensor/quantize_kv.h"
 
 namespace minfer::test {
 namespace {
@@ -249,13 +248,14 @@ TEST_P(CpuAttention, WindowsThatAreEmptyOrLeaveTheArenaAreRefusedWithTheirValues
 TEST_P(CpuAttention, ACellThatIsNoNumberShows) {
     for (const auto& [format, activations] : kEveryWay) {
         auto layer = Layer({.activations = activations, .isa = GetParam()}, {}, format);
-        auto rows = layer.cells.k;
-        rows[7 * layer.g.kv_width() + 3] = NAN;  // of the first of two heads
-        auto bad = encoded_cells(layer.cells.layout, rows);
-        if (format == KvFormat::Q8_0)
-            quantize_kv_row(rows.data() + 7 * layer.g.kv_width(),
-                            bad.data() + 7 * layer.cells.layout.row_bytes, layer.g.kv_width());
-        layer.cells.write(layer.cells.kv.k, bad);
+        auto row = random_floats(layer.g.kv_width(), 39);
+        row[3] = NAN;  // of the first of two heads
+        const auto store = op::KvStore{.layout = layer.cells.layout, .n_ctx = layer.g.n_ctx};
+        const auto in =
+            std::vector{layer.rig.floats(row), layer.rig.floats(random_floats(row.size(), 40)),
+                        layer.rig.ints(Cells{7})};
+        const auto& kv = layer.cells.kv;
+        EXPECT_EQ(layer.rig.execute(store, {row.size(), layer.g.n_ctx, 1, 1}, in, kv.k, kv), "");
         const auto q = random_floats(layer.g.width(), 37);
         const auto beside = layer.spans(q, {{8, 40}}).values;
         const auto over = layer.spans(q, {{0, 40}}).values;
