@@ -26,15 +26,21 @@ struct Mutation {
     uint64_t orders = 0;  // shuffled orders of threadgroups to run in besides the ascending one
 };
 
-// Kernels of weight types other than `type` are not compiled.
+// Tiles of attention are compiled for the smallest heads alone.
+constexpr size_t kTileHeadDim = 64;
+
+// Kernels of weight types other than `type` are not compiled, nor are tiles for other heads.
 std::string only_type(const std::string& source, std::string_view type) {
     static const auto instance = std::regex(
         R"(^MINFER_[A-Z0-9_]+\("?(q4_0|q4_1|q5_0|q5_1|q8_0|q4_k|q5_k|q6_k|f16|bf16|f32)\b)");
+    static const auto tiles = std::regex(R"(^MINFER_PREFILL_WINDOWS\((\d+),)");
     auto in = std::istringstream(source);
     auto out = std::string();
     for (std::string line; std::getline(in, line);) {
         auto match = std::smatch();
         if (std::regex_search(line, match, instance) && match[1].str() != type) line.clear();
+        if (std::regex_search(line, match, tiles) && match[1].str() != std::to_string(kTileHeadDim))
+            line.clear();
         out += line + "\n";
     }
     return out;
@@ -48,8 +54,11 @@ std::string read_source() {
     return text.str();
 }
 
-// Without matrix kernels: the rows that would have gone to them.
+// Without matrix kernels: the rows that would have gone to them. Of attention of several tokens
+// those for which tiles are compiled, or none are.
 bool is_about(const MetalOptions& options, const Row& row) {
+    const auto* const attention = std::get_if<op::Attention>(&row.op);
+    if (attention && row.tokens() > 1 && attention->head_dim > kTileHeadDim) return false;
     return options.gemm || row.tokens() >= 9;
 }
 

@@ -68,24 +68,32 @@ TEST(MetalPrefill, flash_attn_blk_isolation) {
         Geometry g;
         size_t n_tokens;
     };
-    for (const auto& [g, n_tokens] :
+    for (auto [g, n_tokens] :
          {Case{{14, 2, 64, 200}, 200}, Case{{4, 2, 128, 130}, 33}, Case{{3, 3, 64, 20}, 7},
           Case{{2, 1, 80, 70}, 9}, Case{{4, 1, 96, 129}, 8}, Case{{2, 2, 112, 65}, 12},
-          Case{{3, 1, 256, 100}, 17}}) {
-        SCOPED_TRACE(fmt::format("heads of {}", g.head_dim));
-        auto layer = Layer(tiles, g), other = Layer(classic, g);
-        const auto q = random_floats(g.width() * n_tokens, 42, 2);
-        const auto got = last_tokens(layer, q, g.n_ctx), same = last_tokens(other, q, g.n_ctx);
-        EXPECT_EQ(got.error + same.error, "");
-        EXPECT_LE(nmse(got.values, want_last_tokens(layer, q, g.n_ctx)), kAttentionBar);
-        EXPECT_LE(nmse(got.values, same.values), kAttentionBar);
-    }
+          Case{{3, 1, 256, 100}, 17}})
+        for (const auto format : {KvFormat::F32, KvFormat::F16}) {
+            SCOPED_TRACE(fmt::format("{} heads of {}", name(format), g.head_dim));
+            g.format = format;
+            auto layer = Layer(tiles, g), other = Layer(classic, g);
+            const auto q = random_floats(g.width() * n_tokens, 42, 2);
+            const auto got = last_tokens(layer, q, g.n_ctx), same = last_tokens(other, q, g.n_ctx);
+            EXPECT_EQ(got.error + same.error, "");
+            EXPECT_LE(nmse(got.values, want_last_tokens(layer, q, g.n_ctx)), kAttentionBar);
+            EXPECT_LE(nmse(got.values, same.values), kAttentionBar);
+        }
 }
 
 TEST(MetalPrefill, flash_prefill_matches_the_cpu_reference_at_every_kv_tail) {
     auto rig = metal_rig();
-    for (const size_t head_dim : {64, 128}) {
-        auto layer = Layer(rig, {.n_head = 2, .n_head_kv = 1, .head_dim = head_dim, .n_ctx = 200});
+    for (const auto& [head_dim, format] :
+         {std::pair{64, KvFormat::F32}, std::pair{64, KvFormat::F16},
+          std::pair{128, KvFormat::F32}}) {
+        auto layer = Layer(rig, {.n_head = 2,
+                                 .n_head_kv = 1,
+                                 .head_dim = static_cast<size_t>(head_dim),
+                                 .n_ctx = 200,
+                                 .format = format});
         for (const size_t n_cells : {63, 64, 65, 72, 96, 98, 127, 128, 129, 197})
             for (const size_t n_tokens : {3, 64, 70}) {
                 if (n_tokens > n_cells) continue;

@@ -83,6 +83,29 @@ TEST(MetalStage, StagedCellsHaveTheBitsOfF32CellsOfTheSameValues) {
     }
 }
 
+// One token, its cells read as they are and expanded first.
+TEST(MetalStage, metal_packed_decode_stage_matches_the_native_read) {
+    for (auto attention : orders()) {
+        auto native = metal_rig({.attention = attention});
+        auto labels = Labels();
+        auto options = traced(&labels);
+        options.attention = attention;
+        options.attention.stage_packed = true;
+        auto staged = metal_rig(options);
+        for (const size_t head_dim : {64, 128}) {
+            auto layer = Layer(native, packed(head_dim)), other = Layer(staged, packed(head_dim));
+            const auto q = random_floats(layer.g.width(), 75, 2);
+            for (const int32_t position : {0, 33, 199}) {
+                const auto got = layer.causal(q, position), expanded = other.causal(q, position);
+                EXPECT_EQ(got.error + expanded.error, "");
+                EXPECT_LE(nmse(expanded.values, layer.want_causal(q, position)), kAttentionBar);
+                EXPECT_LE(nmse(expanded.values, got.values), kAttentionBar);
+            }
+        }
+        EXPECT_THAT(labels, testing::Contains(testing::StartsWith("kv_dequantize_q8_0")).Times(6));
+    }
+}
+
 TEST(MetalStage, EachOrderOfBlocksHasItsKernelAndASwitchThatIsOffNone) {
     const auto labels_of = [](AttentionOptions attention, size_t n_tokens) {
         auto labels = Labels();

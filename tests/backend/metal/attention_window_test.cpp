@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backend/metal/attention.h"
 #include "backend/metal/attention_rig.h"
+#include "backend/metal/context.h"
 #include "support/nmse.h"
 #include "support/tolerances.h"
 
@@ -53,10 +53,23 @@ std::vector<Runs> growing_maps(int32_t first, int32_t shared, int32_t gap,
     return maps;
 }
 
-class MetalWindow : public testing::TestWithParam<size_t> {
+struct Kind {
+    size_t head_dim;
+    KvFormat format;
+};
+
+void PrintTo(const Kind& kind, std::ostream* out) {
+    *out << name(kind.format) << " cells, heads of " << kind.head_dim;
+}
+
+class MetalWindow : public testing::TestWithParam<Kind> {
   protected:
     Geometry geometry() const {
-        return {.n_head = 2, .n_head_kv = 1, .head_dim = GetParam(), .n_ctx = 340};
+        return {.n_head = 2,
+                .n_head_kv = 1,
+                .head_dim = GetParam().head_dim,
+                .n_ctx = 340,
+                .format = GetParam().format};
     }
 };
 
@@ -98,8 +111,13 @@ TEST_P(MetalWindow, window_map_flash_matches_the_cpu_reference) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Heads, MetalWindow, testing::Values(64, 128),
-                         [](const auto& info) { return fmt::format("Of{}", info.param); });
+INSTANTIATE_TEST_SUITE_P(Heads, MetalWindow,
+                         testing::Values(Kind{64, KvFormat::F32}, Kind{64, KvFormat::F16},
+                                         Kind{128, KvFormat::F32}, Kind{128, KvFormat::F16}),
+                         [](const auto& info) {
+                             return fmt::format("Of{}_{}", info.param.head_dim,
+                                                name(info.param.format));
+                         });
 
 TEST(MetalWindows, EveryOtherHeadSizeMatchesTheReference) {
     auto rig = metal_rig();
@@ -172,6 +190,56 @@ TEST(MetalWindows, CellsOutsideOfAllWindowsMayHoldAnything) {
     dirty.kv = {.k = rig.floats(dirty.k), .v = rig.floats(dirty.v)};
     EXPECT_EQ(dirty.map(q, maps).values, want_maps);
     EXPECT_EQ(dirty.spans(q, spans).values, want_spans);
+}
+
+// The backend refuses such windows before they come to the kernel.
+TEST(MetalWindows, AQueryThatSeesNoCellGetsZeros) {
+    const metal::AutoreleaseScope scope;
+    auto made = metal::Context::create({});
+    ASSERT_TRUE(made) << made.error().what;
+    auto& context = **made;
+    auto buffers = std::vector<metal::Buffer>();
+    const auto upload = [&](std::span<const std::byte> bytes) {
+        buffers.push_back(*context.device->copy(bytes));
+        return metal::Slice{.buffer = buffers.back().get(), .bytes = bytes.size()};
+    };
+    const auto floats = [&](size_t count, uint32_t seed) {
+        const auto values = random_floats(count, seed);
+        return upload(std::as_bytes(std::span(values)));
+    };
+    constexpr size_t kCells = 40, kDim = 64;
+    const auto shape = metal::AttentionShape{.n_tokens = 3,
+                                             .n_head = 1,
+                                             .n_head_kv = 1,
+                                             .head_dim = kDim,
+                                             .n_ctx = kCells,
+                                             .explicit_span = true};
+    const auto scratch = context.kernels.attention.prepare(*context.device, shape, {});
+    ASSERT_TRUE(scratch) << scratch.error().what;
+    auto call = metal::AttentionCall{.n_tokens = 3,
+                                     .n_head = 1,
+                                     .n_head_kv = 1,
+                                     .head_dim = kDim,
+                                     .n_ctx = kCells,
+                                     .cell_bytes = kDim * sizeof(float),
+                                     .q = floats(3 * kDim, 69),
+                                     .k = floats(kCells * kDim, 70),
+                                     .v = floats(kCells * kDim, 71),
+                                     .out = floats(3 * kDim, 72),
+                                     .end_cell = kCells,
+                                     .scratch = floats(*scratch / sizeof(float), 73)};
+    const auto spans = span_input({{3, 9}, {20, 20}, {0, 40}});
+    const auto maps = map_input({{{3, 6}}, {}, {{0, 30}, {30, 10}}});
+    for (const auto kind : {kWindowSpan, kWindowMap}) {
+        call.window_kind = kind;
+        call.window = upload(std::as_bytes(std::span(kind == kWindowSpan ? spans : maps)));
+        ASSERT_TRUE(metal::run_prefill(context, call));
+        ASSERT_TRUE(context.submit());
+        const auto got = std::span(reinterpret_cast<const float*>(call.out.host()), 3 * kDim);
+        EXPECT_THAT(got.subspan(kDim, kDim), testing::Each(0.0f));
+        EXPECT_THAT(got.first(kDim), testing::Each(testing::Ne(0.0f)));
+        EXPECT_THAT(got.last(kDim), testing::Each(testing::Ne(0.0f)));
+    }
 }
 
 TEST(MetalWindows, OneTokenAndASwitchThatIsOffTakeOtherKernels) {

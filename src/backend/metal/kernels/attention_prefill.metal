@@ -216,27 +216,27 @@ kernel void attention_tail_pad(device const uchar* k [[buffer(0)]],
     store_uint4(tail + ulong(which * kPrefillCells + cell) * args.cell_bytes + byte, bytes);
 }
 
-#define MINFER_PREFILL(name, Cell, dim, kind, Window)                                           \
+#define MINFER_PREFILL(dim, name, Cell, kind, Window)                                           \
     template [[host_name("attention_prefill_" #name "_" #dim "_" #kind)]] kernel void           \
     attention_prefill<Cell, dim, Window>(device const float*, device const Cell*,               \
                                          device const Cell*, device const Cell*,                \
                                          device const int*, device float*,                      \
                                          constant AttentionPrefillArgs&, threadgroup float*,    \
                                          uint2, uint, uint, uint);
-#define MINFER_PREFILL_WINDOWS(name, Cell, dim)            \
-    MINFER_PREFILL(name, Cell, dim, causal, CausalWindow)  \
-    MINFER_PREFILL(name, Cell, dim, span, SpanWindow)      \
-    MINFER_PREFILL(name, Cell, dim, map, MapWindow)
+#define MINFER_PREFILL_WINDOWS(dim, name, Cell)            \
+    MINFER_PREFILL(dim, name, Cell, causal, CausalWindow)  \
+    MINFER_PREFILL(dim, name, Cell, span, SpanWindow)      \
+    MINFER_PREFILL(dim, name, Cell, map, MapWindow)
 
-MINFER_PREFILL_WINDOWS(f32, float, 64)
-MINFER_PREFILL_WINDOWS(f32, float, 80)
-MINFER_PREFILL_WINDOWS(f32, float, 96)
-MINFER_PREFILL_WINDOWS(f32, float, 112)
-MINFER_PREFILL_WINDOWS(f32, float, 128)
-MINFER_PREFILL_WINDOWS(f32, float, 256)
-MINFER_PREFILL_WINDOWS(f16, half, 64)
-MINFER_PREFILL_WINDOWS(f16, half, 80)
-MINFER_PREFILL_WINDOWS(f16, half, 96)
-MINFER_PREFILL_WINDOWS(f16, half, 112)
-MINFER_PREFILL_WINDOWS(f16, half, 128)
-MINFER_PREFILL_WINDOWS(f16, half, 256)
+MINFER_PREFILL_WINDOWS(64, f32, float)
+MINFER_PREFILL_WINDOWS(80, f32, float)
+MINFER_PREFILL_WINDOWS(96, f32, float)
+MINFER_PREFILL_WINDOWS(112, f32, float)
+MINFER_PREFILL_WINDOWS(128, f32, float)
+MINFER_PREFILL_WINDOWS(256, f32, float)
+MINFER_PREFILL_WINDOWS(64, f16, half)
+MINFER_PREFILL_WINDOWS(80, f16, half)
+MINFER_PREFILL_WINDOWS(96, f16, half)
+MINFER_PREFILL_WINDOWS(112, f16, half)
+MINFER_PREFILL_WINDOWS(128, f16, half)
+MINFER_PREFILL_WINDOWS(256, f16, half)
