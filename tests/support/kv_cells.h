@@ -17,17 +17,21 @@ namespace minfer::test {
 
 constexpr KvFormat kKvFormats[] = {KvFormat::F32, KvFormat::F16, KvFormat::Q8_0};
 
-// An f16 scale and 32 int8: amax / 127, and values times its inverse, ties to even.
+// An f16 scale and 32 int8: amax / 127, and values times its inverse, ties to even; zeros for a
+// scale that is zero as a half. A value that is not finite makes the scale NaN.
 inline void encode_block(const float* values, std::byte* block) {
     float largest = 0;
-    for (size_t i = 0; i < 32; ++i) largest = std::max(largest, std::fabs(values[i]));
+    bool finite = true;
+    for (size_t i = 0; i < 32; ++i) {
+        finite = finite && std::isfinite(values[i]);
+        largest = std::max(largest, std::fabs(values[i]));
+    }
     const float scale = largest / 127, inverse = 1 / scale;
-    const uint16_t half = f32_to_f16(scale);
+    const uint16_t half = finite ? f32_to_f16(scale) : 0x7e00;
     std::memcpy(block, &half, sizeof half);
     for (size_t i = 0; i < 32; ++i) {
-        const float quant = std::isfinite(inverse) ? std::nearbyint(values[i] * inverse) : 0;
-        block[2 + i] =
-            static_cast<std::byte>(static_cast<int8_t>(std::clamp(quant, -128.f, 127.f)));
+        const float quant = finite && half != 0 ? std::nearbyint(values[i] * inverse) : 0;
+        block[2 + i] = static_cast<std::byte>(static_cast<int8_t>(quant));
     }
 }
 
@@ -79,6 +83,21 @@ inline std::vector<float> decoded_cells(const KvLayout& layout, std::span<const 
     return rows;
 }
 
+// A new region that holds these canonical cells, in whatever order the backend keeps them; and what
+// one holds now, as canonical cells.
+inline BufRef write_cells(OpRig& rig, const KvLayout& layout, std::span<const std::byte> cells) {
+    const auto region = rig.buffer(cells.size());
+    const auto done = rig.backend().write_cells(region, layout, 0, cells);
+    EXPECT_TRUE(done) << done.error().what;
+    return region;
+}
+inline std::vector<std::byte> read_cells(OpRig& rig, const KvLayout& layout, BufRef region) {
+    auto cells = std::vector<std::byte>(region.bytes);
+    const auto done = rig.backend().read_cells(region, layout, 0, cells);
+    EXPECT_TRUE(done) << done.error().what;
+    return cells;
+}
+
 // One layer's K and V with something in every cell, on any backend and in whatever order it keeps
 // cells. Rows are n_ctx * layout.width floats each.
 struct KvCells {
@@ -90,19 +109,13 @@ struct KvCells {
           v_bytes(encoded_cells(layout, v_rows)),
           k(decoded_cells(layout, k_bytes)),
           v(decoded_cells(layout, v_bytes)),
-          kv{place(k_bytes), place(v_bytes)} {}
+          kv{write_cells(rig, layout, k_bytes), write_cells(rig, layout, v_bytes)} {}
     // Standard normal values.
     KvCells(OpRig& owner, const KvLayout& cell_layout, size_t n_ctx, uint32_t seed = 21)
         : KvCells(owner, cell_layout, random_floats(n_ctx * cell_layout.width, seed),
                   random_floats(n_ctx * cell_layout.width, seed + 1)) {}
 
-    // What a region holds now, as canonical bytes.
-    std::vector<std::byte> read(BufRef region) const {
-        auto cells = std::vector<std::byte>(region.bytes);
-        const auto done = rig.backend().read_cells(region, layout, 0, cells);
-        EXPECT_TRUE(done) << done.error().what;
-        return cells;
-    }
+    std::vector<std::byte> read(BufRef region) const { return read_cells(rig, layout, region); }
     void write(BufRef region, std::span<const std::byte> cells) const {
         const auto done = rig.backend().write_cells(region, layout, 0, cells);
         EXPECT_TRUE(done) << done.error().what;
@@ -113,13 +126,6 @@ struct KvCells {
     std::vector<std::byte> k_bytes, v_bytes;  // canonical
     std::vector<float> k, v;                  // what they stand for
     KvPair kv;
-
-  private:
-    BufRef place(std::span<const std::byte> cells) const {
-        const auto region = rig.buffer(cells.size());
-        write(region, cells);
-        return region;
-    }
 };
 
 }  // namespace minfer::test
