@@ -57,6 +57,10 @@ bool has_three_passes(const Row& row) {
     return attention != nullptr && !attention->explicit_span && row.tokens() > 1 &&
            (attention->head_dim == 64 || attention->head_dim == 128);
 }
+bool has_q8_0_cells(const Row& row) {
+    const auto use = op_kv_use(row.op);
+    return use && use->layout.format == KvFormat::Q8_0;
+}
 bool is_norm(const Row& row) {
     return std::holds_alternative<op::RmsNorm>(row.op) ||
            std::holds_alternative<op::QkNorm>(row.op) ||
@@ -93,6 +97,7 @@ std::vector<Column> metal_columns(const std::function<void(std::string_view)>& t
         varied(column("metal_three_pass", {.attention = {.prefill_flash = false}}),
                has_three_passes),
         varied(column("metal_narrow_norm", {.rms_norm_256 = false}), is_norm),
+        varied(column("metal_q8_0_blocks", {.attention = {.split_blocks = false}}), has_q8_0_cells),
     };
 }
 

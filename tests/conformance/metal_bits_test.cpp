@@ -4,6 +4,7 @@
 
 #include "backend/metal/metal_backend.h"
 #include "conformance/op_trial.h"
+#include "support/kv_cells.h"
 #include "support/random_data.h"
 #include "support/software_metal.h"
 
@@ -120,8 +121,7 @@ TEST_F(MetalBits, ATokenInAMatrixProductGivesTheSameBitsAmongAnyOthers) {
 class Chain {
   public:
     Chain(OpRig& rig, const Trial& fused) : rig_(rig) {
-        kv_ = {.k = rig.floats(fused.k.empty() ? Floats{0} : fused.k),
-               .v = rig.floats(fused.v.empty() ? Floats{0} : fused.v)};
+        if (!fused.k_cells.empty()) kv_ = place_cells(rig, fused);
         x_ = rig.floats(fused.sources[0].floats);
         if (fused.sources.size() < 3) return;
         position_ = rig.ints(fused.sources[1].ints);
@@ -157,7 +157,8 @@ class Chain {
         const auto in = std::vector{k, v, cell_};
         const auto store = op::KvStore{.layout = qkv.layout, .n_ctx = qkv.n_ctx};
         EXPECT_EQ(rig_.execute(store, {qkv.kv_width(), qkv.n_ctx, 1, 1}, in, kv_.k, kv_), "");
-        auto got = Answer{.k = rig_.view(kv_.k), .v = rig_.view(kv_.v)};
+        auto got = Answer{.k = read_cells(rig_, qkv.layout, kv_.k),
+                          .v = read_cells(rig_, qkv.layout, kv_.v)};
         for (const auto& part : {q, k, v}) {
             const auto values = rig_.view(part);
             got.values.insert(got.values.end(), values.begin(), values.end());

@@ -7,6 +7,7 @@
 
 #include "conformance/columns.h"
 #include "conformance/op_trial.h"
+#include "support/kv_cells.h"
 
 namespace minfer::test {
 namespace {
@@ -98,7 +99,7 @@ TEST(OpMatrixGate, SeesAnswersThatAreShiftedUnfinishedOrNotFinite) {
     for (const auto& row : op_rows()) {
         if (row.slow) continue;
         const auto trial = make_trial(row);
-        if (trial.want.size() < 16 || !trial.k.empty()) continue;
+        if (trial.want.size() < 16 || !trial.k_cells.empty()) continue;
         SCOPED_TRACE(label(row));
         const auto right = std::vector<float>(trial.want.begin(), trial.want.end());
         EXPECT_THAT(faults(trial, {.values = right}, false), testing::IsEmpty());
@@ -117,15 +118,15 @@ TEST(OpMatrixGate, SeesAStoreInTheCellBesideTheRightOne) {
         if (!std::holds_alternative<op::KvStore>(row.op) || row.shape[1] < 2) continue;
         const auto trial = make_trial(row);
         const auto store = [&](int32_t beside) {
-            auto got = Answer{.k = trial.k, .v = trial.v};
+            auto got = Answer{.k = trial.k_cells, .v = trial.v_cells};
+            const auto bytes = trial.layout.row_bytes;
+            const auto k = encoded_cells(trial.layout, trial.sources[0].floats);
+            const auto v = encoded_cells(trial.layout, trial.sources[1].floats);
             for (size_t t = 0; t < trial.stored_cells.size(); ++t) {
                 const auto cell = static_cast<size_t>(trial.stored_cells[t] + beside);
-                for (size_t i = 0; i < trial.kv_width; ++i) {
-                    got.k[cell % row.shape[1] * trial.kv_width + i] =
-                        trial.sources[0].floats[t * trial.kv_width + i];
-                    got.v[cell % row.shape[1] * trial.kv_width + i] =
-                        trial.sources[1].floats[t * trial.kv_width + i];
-                }
+                const auto at = cell % row.shape[1] * bytes;
+                std::memcpy(&got.k[at], &k[t * bytes], bytes);
+                std::memcpy(&got.v[at], &v[t * bytes], bytes);
             }
             return faults(trial, got, false);
         };

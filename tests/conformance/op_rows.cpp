@@ -179,8 +179,15 @@ void add_ropes(Rows& rows) {
 
 struct Geometry {
     size_t n_head = 4, n_head_kv = 2, head_dim = 64, n_ctx = 100;
-    KvLayout layout() const { return kv_layout(KvFormat::F32, n_head_kv * head_dim); }
+    KvFormat format = KvFormat::F32;
+    KvLayout layout() const { return kv_layout(format, n_head_kv * head_dim); }
 };
+
+Row stored(const Geometry& g, std::vector<int32_t> cells) {
+    return {.op = op::KvStore{.layout = g.layout(), .n_ctx = g.n_ctx},
+            .shape = {g.layout().width, g.n_ctx, 1, 1},
+            .indices = std::move(cells)};
+}
 
 void add_stores(Rows& rows) {
     for (const auto& [geometry, cells] :
@@ -189,9 +196,16 @@ void add_stores(Rows& rows) {
           std::pair{Geometry{.n_head_kv = 3, .head_dim = 20, .n_ctx = 7},
                     std::vector<int32_t>{6, 0}},
           std::pair{Geometry{.n_head_kv = 8, .head_dim = 128, .n_ctx = 300}, spread(33, 300)}})
-        rows.push_back({.op = op::KvStore{.layout = geometry.layout(), .n_ctx = geometry.n_ctx},
-                        .shape = {geometry.layout().width, geometry.n_ctx, 1, 1},
-                        .indices = cells});
+        rows.push_back(stored(geometry, cells));
+    rows.push_back(
+        stored({.n_head_kv = 3, .head_dim = 20, .n_ctx = 8, .format = KvFormat::F16}, {6, 0}));
+    rows.push_back(
+        stored({.n_head_kv = 3, .head_dim = 32, .n_ctx = 7, .format = KvFormat::Q8_0}, {6, 0}));
+    for (const auto format : {KvFormat::F16, KvFormat::Q8_0}) {
+        rows.push_back(stored({.format = format}, {99, 0, 42}));
+        rows.push_back(stored({.n_head_kv = 8, .head_dim = 128, .n_ctx = 300, .format = format},
+                              spread(33, 300)));
+    }
 }
 
 Row attention(const Geometry& g, std::vector<int32_t> positions) {
@@ -256,6 +270,18 @@ void add_attentions(Rows& rows) {
                             {{{0, 33}, {300, 65}}, {{0, 33}, {366, 1}}, {{399, 1}, {0, 399}}},
                             true));
 
+    // Cells of the other formats: heads that only the classic kernel runs, then every size of tile.
+    for (const auto format : {KvFormat::F16, KvFormat::Q8_0})
+        for (const size_t head_dim : {32, 160, 64, 80, 96, 112, 128, 256}) {
+            if (format == KvFormat::Q8_0 && (head_dim == 80 || head_dim == 112)) continue;
+            const auto g = Geometry{4, 2, head_dim, 100, format};
+            rows.push_back(attention(g, {99}));
+            rows.push_back(attention(g, positions_from(20, 9)));
+            rows.push_back(windowed(g, {{{0, 100}}, {{99, 1}}, {{64, 33}}}, false));
+            rows.push_back(
+                windowed(g, {{{90, 10}, {0, 7}}, {{50, 3}, {1, 1}, {70, 10}, {20, 9}}}, true));
+        }
+
     auto long_prompt =
         attention({.n_head = 14, .n_head_kv = 2, .n_ctx = 200}, positions_from(0, 200));
     long_prompt.slow = true;
@@ -289,6 +315,7 @@ void add_fused(Rows& rows) {
         size_t in_dim, n_head, n_head_kv, head_dim;
         op::RopeStyle style = op::RopeStyle::NonInterleaved;
         bool slow = false;
+        KvFormat format = KvFormat::F32;
     };
     for (const auto dtype : kWeightTypes) {
         const size_t block = info(dtype).block_values;
@@ -297,6 +324,9 @@ void add_fused(Rows& rows) {
             {block == 256 ? size_t{512} : 256, 4, 2, 64, op::RopeStyle::Interleaved},
             {block == 256 ? size_t{1024} : 896, 14, 2, 64, op::RopeStyle::NonInterleaved, true},
         };
+        if (dtype == DType::F32)
+            for (const auto style : {op::RopeStyle::NonInterleaved, op::RopeStyle::Interleaved})
+                cases.push_back({37, 2, 1, 10, style, false, KvFormat::F16});
         for (const auto& c : cases) {
             for (const bool joined : {false, true}) {
                 const auto qkv =
@@ -309,7 +339,7 @@ void add_fused(Rows& rows) {
                                       .head_dim = c.head_dim,
                                       .style = c.style,
                                       .freq_base = 1e6f,
-                                      .layout = kv_layout(KvFormat::F32, c.n_head_kv * c.head_dim),
+                                      .layout = kv_layout(c.format, c.n_head_kv * c.head_dim),
                                       .n_ctx = 50};
                 const auto shape = Shape{qkv.q_width() + 2 * qkv.kv_width(), 1, 1, 1};
                 // Position 1234 goes to cell 7.
@@ -406,6 +436,8 @@ std::string label(const Row& row) {
     }
     if (const auto* ffn = std::get_if<op::FusedFfn>(&row.op))
         text += fmt::format(" from {}, {} weights", ffn->in_dim, ffn->weights.size());
+    if (const auto use = op_kv_use(row.op); use && use->layout.format != KvFormat::F32)
+        text += fmt::format(" {} cells", name(use->layout.format));
     if (row.magnitude != 1) text += fmt::format(" magnitude {}", row.magnitude);
     return text;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "support/kv_cells.h"
 #include "support/nmse.h"
 #include "support/random_data.h"
 #include "support/tolerances.h"
@@ -84,6 +85,10 @@ class TrialBuilder {
         fill_cells(store.layout, store.n_ctx);
         floats(store.layout.width * row_.indices.size());
         floats(store.layout.width * row_.indices.size());
+        // Ties, in a block whose scale is 1.
+        auto& k = trial_.sources[0].floats;
+        for (size_t i = 0; store.layout.format == KvFormat::Q8_0 && i < 32; ++i)
+            k[i] = i == 9 ? 127 : static_cast<float>(i) - 15.5f;
         trial_.stored_cells = ints(row_.indices);
     }
     void operator()(const op::Attention& attention) {
@@ -208,9 +213,17 @@ class TrialBuilder {
     }
 
     void fill_cells(const KvLayout& layout, size_t n_ctx) {
-        trial_.kv_width = layout.width;
-        trial_.k = random_floats(layout.width * n_ctx, seed_++);
-        trial_.v = random_floats(layout.width * n_ctx, seed_++);
+        trial_.layout = layout;
+        trial_.k_cells = encoded_cells(layout, random_floats(layout.width * n_ctx, seed_++));
+        trial_.v_cells = encoded_cells(layout, random_floats(layout.width * n_ctx, seed_++));
+        // What lies behind the last block of a cell is the store's to clear.
+        const size_t used =
+            layout.format == KvFormat::Q8_0 ? layout.width / 32 * 34 : layout.row_bytes;
+        for (auto* const cells : {&trial_.k_cells, &trial_.v_cells})
+            for (size_t i = 0; i < cells->size(); ++i)
+                if (i % layout.row_bytes >= used) (*cells)[i] = std::byte{0xff};
+        trial_.k = decoded_cells(layout, trial_.k_cells);
+        trial_.v = decoded_cells(layout, trial_.v_cells);
     }
 
     std::vector<int32_t> spans() const {
@@ -235,13 +248,12 @@ class TrialBuilder {
 };
 
 // Cells before, with those the operation stores replaced by the rows of `stored`.
-std::vector<float> with_cells(std::vector<float> cells, std::span<const int32_t> at,
-                              std::span<const float> stored) {
-    const auto width = stored.size() / at.size();
-    for (size_t i = 0; i < at.size(); ++i)
-        std::ranges::copy(
-            stored.subspan(i * width, width),
-            cells.begin() + static_cast<ptrdiff_t>(at[i]) * static_cast<ptrdiff_t>(width));
+std::vector<std::byte> with_cells(const Trial& trial, std::vector<std::byte> cells,
+                                  std::span<const float> stored) {
+    const auto row = trial.layout.row_bytes;
+    const auto rows = encoded_cells(trial.layout, stored);
+    for (size_t i = 0; i < trial.stored_cells.size(); ++i)
+        std::memcpy(&cells[static_cast<size_t>(trial.stored_cells[i]) * row], &rows[i * row], row);
     return cells;
 }
 
@@ -251,20 +263,19 @@ bool same_bits(std::span<const float> a, std::span<const float> b) {
 }
 
 void compare_cells(const Trial& trial, const Answer& got, std::vector<std::string>& faults) {
-    auto want_k = trial.k, want_v = trial.v;
+    auto want_k = trial.k_cells, want_v = trial.v_cells;
     if (std::holds_alternative<op::KvStore>(trial.op)) {
-        want_k = with_cells(std::move(want_k), trial.stored_cells, trial.sources[0].floats);
-        want_v = with_cells(std::move(want_v), trial.stored_cells, trial.sources[1].floats);
+        want_k = with_cells(trial, std::move(want_k), trial.sources[0].floats);
+        want_v = with_cells(trial, std::move(want_v), trial.sources[1].floats);
     } else if (!trial.stored_cells.empty()) {
         // A fused projection stores what it returns: q | k | v.
-        const auto kv_width = trial.kv_width * trial.stored_cells.size();
+        const auto count = trial.layout.width * trial.stored_cells.size();
         const auto out = std::span(got.values);
-        want_k = with_cells(std::move(want_k), trial.stored_cells,
-                            out.subspan(out.size() - 2 * kv_width, kv_width));
-        want_v = with_cells(std::move(want_v), trial.stored_cells, out.last(kv_width));
+        want_k = with_cells(trial, std::move(want_k), out.subspan(out.size() - 2 * count, count));
+        want_v = with_cells(trial, std::move(want_v), out.last(count));
     }
-    if (!same_bits(got.k, want_k)) faults.push_back("other cells in the K region");
-    if (!same_bits(got.v, want_v)) faults.push_back("other cells in the V region");
+    if (got.k != want_k) faults.push_back("other cells in the K region");
+    if (got.v != want_v) faults.push_back("other cells in the V region");
 }
 
 }  // namespace
@@ -302,11 +313,16 @@ Values product_of_halves(const Trial& trial) {
         widened(halves(trial.sources[0].floats, matmul.in_dim)), matmul.in_dim);
 }
 
+KvPair place_cells(OpRig& rig, const Trial& trial) {
+    return {.k = write_cells(rig, trial.layout, trial.k_cells),
+            .v = write_cells(rig, trial.layout, trial.v_cells)};
+}
+
 Answer answer(OpRig& rig, const Trial& trial) {
     for (const auto& weight : trial.weights)
         rig.weight(weight.name, weight.dtype, weight.shape, weight.bytes);
     auto kv = std::optional<KvPair>();
-    if (!trial.k.empty()) kv = KvPair{.k = rig.floats(trial.k), .v = rig.floats(trial.v)};
+    if (!trial.k_cells.empty()) kv = place_cells(rig, trial);
     auto in = std::vector<BufRef>();
     for (const auto& source : trial.sources)
         in.push_back(source.floats.empty() ? rig.ints(source.ints) : rig.floats(source.floats));
@@ -323,8 +339,8 @@ Answer answer(OpRig& rig, const Trial& trial) {
         got.values = std::move(outcome.values);
     }
     if (kv) {
-        got.k = rig.view(kv->k);
-        got.v = rig.view(kv->v);
+        got.k = read_cells(rig, trial.layout, kv->k);
+        got.v = read_cells(rig, trial.layout, kv->v);
         rig.expect_guards(kv->k);
         rig.expect_guards(kv->v);
     }
@@ -349,7 +365,7 @@ std::vector<std::string> faults(const Trial& trial, const Answer& got, bool half
         const auto rounded = std::vector<float>(trial.want.begin(), trial.want.end());
         if (!same_bits(got.values, rounded)) found.push_back("not the exact result rounded once");
     }
-    if (!trial.k.empty()) compare_cells(trial, got, found);
+    if (!trial.k_cells.empty()) compare_cells(trial, got, found);
     return found;
 }
 

@@ -27,9 +27,10 @@ struct Trial {
     Shape shape{1, 1, 1, 1};
     std::vector<Operand> sources;
     std::vector<StoredWeight> weights;
-    std::vector<float> k, v;            // the layer's cells before; empty: it has none
-    size_t kv_width = 0;                // elements of a cell
-    std::vector<int32_t> stored_cells;  // cells that are written
+    KvLayout layout;                          // of the layer's cells
+    std::vector<std::byte> k_cells, v_cells;  // before, as KvLayout has them; empty: it has none
+    std::vector<float> k, v;                  // what those cells stand for
+    std::vector<int32_t> stored_cells;        // cells that are written
     reference::Values want;
     double bar = 0;  // 0: the exact result rounded once, bit for bit
 };
@@ -40,8 +41,12 @@ Trial make_trial(const Row& row);
 reference::Values product_of_halves(const Trial& trial);
 
 struct Answer {
-    std::vector<float> values, k, v;  // the output, and the layer's cells after
+    std::vector<float> values;    // the output
+    std::vector<std::byte> k, v;  // the layer's cells after, as KvLayout has them
 };
+// The layer's regions with the cells of before in them.
+KvPair place_cells(OpRig& rig, const Trial& trial);
+
 // Errors of the backend and writes beside the output become test failures.
 Answer answer(OpRig& rig, const Trial& trial);
 

@@ -7,6 +7,7 @@
 #include "backend/metal/matmul.h"
 #include "backend/metal/norm.h"
 #include "backend/metal/ops.h"
+#include "backend/metal/rope.h"
 
 namespace minfer::metal {
 namespace {
@@ -42,6 +43,7 @@ Result<Matrices> matrices_of(Context& context, const Call& call, size_t n_weight
 
 // What both projections take, checked.
 struct Projection {
+    const Pipeline* rope_store = nullptr;
     KvSlices regions;
     Slice x, positions, cells, out, inv_freq;
     Matrices matrices;
@@ -55,8 +57,14 @@ op::Rope rotation_of(const op::QkvProjection& qkv) {
             .head_dim = qkv.head_dim};
 }
 
-Result<Projection> projection_of(Context& context, const Call& call, const op::QkvProjection& qkv) {
-    MINFER_TRY(check_one_token(call, qkv.in_dim));
+FusedKernels::Variant variant_of(const Context& context, const op::QkvProjection& qkv,
+                                 bool has_biases) {
+    return {.cells = cell_type(qkv.layout.format, context.options.attention),
+            .style = qkv.style,
+            .has_biases = has_biases};
+}
+
+Result<> check_geometry(const op::QkvProjection& qkv) {
     if (qkv.n_head == 0 || qkv.n_head_kv == 0 || qkv.n_head % qkv.n_head_kv != 0 ||
         qkv.head_dim == 0 || qkv.head_dim % 2 != 0)
         return fail(Fault::BadInput, "{} query heads and {} KV heads of {} (an even number)",
@@ -64,8 +72,31 @@ Result<Projection> projection_of(Context& context, const Call& call, const op::Q
     if (qkv.layout.width != qkv.kv_width())
         return fail(Fault::BadInput, "cells of {} elements, {} KV heads of {} need {}",
                     qkv.layout.width, qkv.n_head_kv, qkv.head_dim, qkv.kv_width());
+    return check_layout(qkv.layout);
+}
+
+Result<size_t> prepare_projection(Context& context, const op::QkvProjection& qkv, bool has_biases) {
+    MINFER_TRY(check_geometry(qkv));
+    const auto variant = variant_of(context, qkv, has_biases);
+    if (is_packed(variant.cells))
+        return fail(Fault::Unsupported,
+                    "a fused projection stores f32 or f16 cells, not {}: separate nodes do",
+                    minfer::name(qkv.layout.format));
+    const auto kernel = fmt::format("attn_{}rope_store_{}{}", has_biases ? "bias_" : "",
+                                    qkv.style == op::RopeStyle::Interleaved ? "interleaved_" : "",
+                                    name(variant.cells));
+    const auto launch = MINFER_TRY(plan_rope_store(qkv.n_head, qkv.n_head_kv, qkv.head_dim));
+    MINFER_TRY(context.kernels.fused.rope_stores.build(*context.device, variant, kernel, launch));
+    return 0;
+}
+
+Result<Projection> projection_of(Context& context, const Call& call, const op::QkvProjection& qkv,
+                                 bool has_biases) {
+    MINFER_TRY(check_one_token(call, qkv.in_dim));
+    MINFER_TRY(check_geometry(qkv));
+    const auto* const rope_store =
+        MINFER_TRY(context.kernels.fused.rope_stores.find(variant_of(context, qkv, has_biases)));
     const auto regions = MINFER_TRY(kv_regions(context, call, *op_kv_use(call.node->op)));
-    MINFER_TRY(check_stores(qkv.layout.format));
     const auto x = MINFER_TRY(context.words_in(call, 0, qkv.in_dim));
     const auto out = MINFER_TRY(context.words_out(call, qkv.q_width() + 2 * qkv.kv_width()));
     const auto positions = MINFER_TRY(context.ints_in(call, 1, 1));
@@ -77,7 +108,8 @@ Result<Projection> projection_of(Context& context, const Call& call, const op::Q
     const auto matrices =
         MINFER_TRY(matrices_of(context, call, qkv.weights.size(), qkv.dtype, qkv.in_dim, heights));
     const auto inv_freq = MINFER_TRY(context.inv_freq.of(context, rotation_of(qkv)));
-    return Projection{.regions = regions,
+    return Projection{.rope_store = rope_store,
+                      .regions = regions,
                       .x = x,
                       .positions = context.pool.slice(call.in[1]),
                       .cells = context.pool.slice(call.in[2]),
@@ -89,18 +121,11 @@ Result<Projection> projection_of(Context& context, const Call& call, const op::Q
 Result<RopeStoreArgs> args_of(const op::QkvProjection& qkv) {
     return RopeStoreArgs{.n_head = MINFER_TRY(to_u32("heads", qkv.n_head)),
                          .n_head_kv = MINFER_TRY(to_u32("KV heads", qkv.n_head_kv)),
-                         .head_dim = MINFER_TRY(to_u32("elements of a head", qkv.head_dim))};
+                         .head_dim = MINFER_TRY(to_u32("elements of a head", qkv.head_dim)),
+                         .cell_bytes = MINFER_TRY(to_u32("bytes of a cell", qkv.layout.row_bytes))};
 }
 
 }  // namespace
-
-Result<FusedKernels> FusedKernels::build(const Device& device) {
-    FusedKernels kernels;
-    kernels.bias_rope_store =
-        MINFER_TRY(RotatingKernel::build(device, "attn_bias_rope_store", kThreads));
-    kernels.rope_store = MINFER_TRY(RotatingKernel::build(device, "attn_rope_store", kThreads));
-    return kernels;
-}
 
 Result<Launch> plan_rope_store(size_t n_head, size_t n_head_kv, size_t head_dim) {
     const auto rotating = (n_head + n_head_kv) * ((head_dim / 2 + 3) / 4);
@@ -109,9 +134,17 @@ Result<Launch> plan_rope_store(size_t n_head, size_t n_head_kv, size_t head_dim)
     return Launch{.groups = {.x = ceil_div(threads, kThreads)}, .threads = {.x = kThreads}};
 }
 
+Result<size_t> prepare(Context& context, const Node&, const op::FusedQkv& fused) {
+    return prepare_projection(context, fused.qkv, true);
+}
+
+Result<size_t> prepare(Context& context, const Node&, const op::FusedQkvNorm& fused) {
+    return prepare_projection(context, fused.qkv, false);
+}
+
 Result<> run(Context& context, const Call& call, const op::FusedQkv& fused) {
     const auto& qkv = fused.qkv;
-    const auto at = MINFER_TRY(projection_of(context, call, qkv));
+    const auto at = MINFER_TRY(projection_of(context, call, qkv, true));
     const auto first = qkv.weights.size();
     const auto q_bias = MINFER_TRY(context.vector_weight(call, first, qkv.q_width()));
     const auto k_bias = MINFER_TRY(context.vector_weight(call, first + 1, qkv.kv_width()));
@@ -121,7 +154,7 @@ Result<> run(Context& context, const Call& call, const op::FusedQkv& fused) {
     const auto args = MINFER_TRY(args_of(qkv));
 
     MINFER_TRY(matmul(context, at.matrices, at.x, 1, at.out));
-    return context.dispatch(context.kernels.fused.bias_rope_store.of(qkv.style), launch,
+    return context.dispatch(*at.rope_store, launch,
                             {at.out, q_bias, k_bias, v_bias, at.inv_freq, at.positions, at.cells,
                              at.regions.k, at.regions.v},
                             args);
@@ -129,7 +162,7 @@ Result<> run(Context& context, const Call& call, const op::FusedQkv& fused) {
 
 Result<> run(Context& context, const Call& call, const op::FusedQkvNorm& fused) {
     const auto& qkv = fused.qkv;
-    const auto at = MINFER_TRY(projection_of(context, call, qkv));
+    const auto at = MINFER_TRY(projection_of(context, call, qkv, false));
     const auto first = qkv.weights.size();
     const auto q_norm = MINFER_TRY(context.vector_weight(call, first, qkv.head_dim));
     const auto k_norm = MINFER_TRY(context.vector_weight(call, first + 1, qkv.head_dim));
@@ -142,7 +175,7 @@ Result<> run(Context& context, const Call& call, const op::FusedQkvNorm& fused) 
     MINFER_TRY(norm_heads(context, q, q_norm, q, qkv.head_dim, fused.eps));
     MINFER_TRY(norm_heads(context, k, k_norm, k, qkv.head_dim, fused.eps));
     return context.dispatch(
-        context.kernels.fused.rope_store.of(qkv.style), launch,
+        *at.rope_store, launch,
         {at.out, at.inv_freq, at.positions, at.cells, at.regions.k, at.regions.v}, args);
 }
 

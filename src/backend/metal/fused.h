@@ -1,15 +1,20 @@
 #pragma once
 // The fused nodes of a decode step: FusedQkv, FusedQkvNorm and FusedFfn.
 
-#include "backend/metal/device/device.h"
+#include "backend/metal/cells.h"
 #include "backend/metal/device/launch.h"
-#include "backend/metal/rope.h"
+#include "backend/metal/device/pipelines.h"
 
 namespace minfer::metal {
 
 struct FusedKernels {
-    RotatingKernel bias_rope_store, rope_store;
-    static Result<FusedKernels> build(const Device& device);
+    struct Variant {
+        CellType cells = CellType::F32;
+        op::RopeStyle style = op::RopeStyle::NonInterleaved;
+        bool has_biases = false;
+        auto operator<=>(const Variant&) const = default;
+    };
+    Pipelines<Variant> rope_stores;
 };
 
 // A thread for four pairs of a head of q or k, and for four elements of v.

@@ -17,8 +17,6 @@ Result<std::string> weight_kernel_name(std::string_view family, DType dtype) {
 Result<Kernels> Kernels::build(const Device& device) {
     Kernels kernels;
     kernels.elementwise = MINFER_TRY(ElementwiseKernels::build(device));
-    kernels.fused = MINFER_TRY(FusedKernels::build(device));
-    kernels.kv = MINFER_TRY(KvKernels::build(device));
     kernels.norm = MINFER_TRY(NormKernels::build(device));
     kernels.gather = MINFER_TRY(GatherKernels::build(device));
     kernels.rope = MINFER_TRY(RopeKernels::build(device));

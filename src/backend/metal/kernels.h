@@ -1,7 +1,7 @@
 #pragma once
 // The pipelines of a backend. Those that any model needs are built when the backend is made, those
-// of a weight type when the first matrix of that type is registered, those of an attention when a
-// graph with it is mapped; none while a model runs, except for an F32 matrix of one row where no
+// of a weight type when the first matrix of that type is registered, those that touch cells when a
+// graph with them is mapped; none while a model runs, except for an F32 matrix of one row where no
 // other matrix is F32.
 
 #include <map>

@@ -1,8 +1,9 @@
 #pragma once
 // KvStore, and what every operation on a layer's regions checks first.
 
-#include "backend/metal/device/device.h"
+#include "backend/metal/cells.h"
 #include "backend/metal/device/launch.h"
+#include "backend/metal/device/pipelines.h"
 #include "graph/backend.h"
 
 namespace minfer::metal {
@@ -10,23 +11,22 @@ namespace minfer::metal {
 struct Context;
 
 struct KvKernels {
-    Pipeline store_f32;
-    static Result<KvKernels> build(const Device& device);
+    Pipelines<CellType> stores;
 };
 
-// Four elements of a row to a thread, a row of threadgroups for each token.
-Result<Launch> plan_kv_store(size_t width, size_t n_tokens);
+// Four elements of a row to a thread, or one where blocks are quantised, and a row of threadgroups
+// for each token.
+Result<Launch> plan_kv_store(CellType type, size_t width, size_t n_tokens);
 
-// A layer's regions, once format and sizes are known to fit.
+// BadInput for a layout that is not one of kv_layout(), with blocks of 32 elements in q8_0.
+Result<> check_layout(const KvLayout& layout);
+
+// A layer's regions, once layout and sizes are known to fit.
 struct KvSlices {
     Slice k, v;
 };
-// BadInput when there are no regions, they are smaller than n_ctx cells, or the layout is not that
-// of kv_layout().
+// check_layout(); BadInput when there are no regions or they are smaller than n_ctx cells.
 Result<KvSlices> kv_regions(const Context& context, const Call& call, const KvUse& use);
-
-// Unsupported for a format that no kernel stores.
-Result<> check_stores(KvFormat format);
 
 // BadInput naming the cell and n_ctx for one past the arena. Kernels do not check: a cell silently
 // not written would be worse.

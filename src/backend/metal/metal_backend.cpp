@@ -32,6 +32,10 @@ Result<> move_cells(Context& context, const metal::Slice& memory, size_t dst_row
         return fail(Fault::BadInput,
                     "cannot move {} cells of {} bytes from {} to {} among {} cells", rows,
                     row_bytes, src_row, dst_row, held);
+    if (row_bytes % sizeof(uint32_t) != 0)
+        return fail(Fault::Unsupported,
+                    "cells of {} bytes are not whole words, which copies of the device take",
+                    row_bytes);
     if (dst_row == src_row || rows == 0) return {};
     auto* const commands = MINFER_TRY(context.open());
     const bool is_down = dst_row < src_row;
@@ -80,7 +84,7 @@ bool MetalBackend::supports(const Op& op, DType dtype) const {
 
 bool MetalBackend::supports_weight(DType dtype) const { return metal::runs_as_weight(dtype); }
 
-bool MetalBackend::reads_kv(KvFormat format) const { return format == KvFormat::F32; }
+bool MetalBackend::reads_kv(KvFormat) const { return true; }
 
 void MetalBackend::add_mapping(std::span<const std::byte> pages) {
     context_->weights.add_mapping(pages);

@@ -33,7 +33,10 @@ inline Result<> run(Context&, const Call& call, const auto&) {
 }
 
 // Makes ready what the node takes and returns the scratch it wants (Backend::prepare).
+Result<size_t> prepare(Context&, const Node&, const op::KvStore&);
 Result<size_t> prepare(Context&, const Node&, const op::Attention&);
+Result<size_t> prepare(Context&, const Node&, const op::FusedQkv&);
+Result<size_t> prepare(Context&, const Node&, const op::FusedQkvNorm&);
 inline Result<size_t> prepare(Context&, const Node&, const auto&) { return 0; }
 
 }  // namespace minfer::metal

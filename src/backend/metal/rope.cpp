@@ -12,22 +12,10 @@ constexpr uint32_t kThreads = 256;
 
 }  // namespace
 
-Result<RotatingKernel> RotatingKernel::build(const Device& device, std::string_view kernel,
-                                             size_t threads) {
-    RotatingKernel both;
-    both.half_split_ = MINFER_TRY(device.pipeline(fmt::format("{}_f32", kernel), threads));
-    both.interleaved_ =
-        MINFER_TRY(device.pipeline(fmt::format("{}_interleaved_f32", kernel), threads));
-    return both;
-}
-
-const Pipeline& RotatingKernel::of(op::RopeStyle style) const {
-    return style == op::RopeStyle::Interleaved ? interleaved_ : half_split_;
-}
-
 Result<RopeKernels> RopeKernels::build(const Device& device) {
     RopeKernels kernels;
-    kernels.rotate = MINFER_TRY(RotatingKernel::build(device, "rope", kThreads));
+    kernels.half_split = MINFER_TRY(device.pipeline("rope_f32", kThreads));
+    kernels.interleaved = MINFER_TRY(device.pipeline("rope_interleaved_f32", kThreads));
     return kernels;
 }
 
@@ -68,7 +56,7 @@ Result<> rotate(Context& context, const op::Rope& rope, const Slice& x, const Sl
                                .n_head = MINFER_TRY(to_u32("heads", rope.n_head)),
                                .head_dim = MINFER_TRY(to_u32("elements of a head", rope.head_dim)),
                                .heads_per_thread = rope_heads_per_thread(n_tokens)};
-    return context.dispatch(context.kernels.rope.rotate.of(rope.style), launch,
+    return context.dispatch(context.kernels.rope.of(rope.style), launch,
                             {x, positions, inv_freq, out}, args);
 }
 

@@ -11,21 +11,12 @@ namespace minfer::metal {
 
 struct Context;
 
-// One kernel that rotates, for both ways of pairing.
-class RotatingKernel {
-  public:
-    // Of the kernels "<kernel>_f32" and "<kernel>_interleaved_f32".
-    static Result<RotatingKernel> build(const Device& device, std::string_view kernel,
-                                        size_t threads);
-    const Pipeline& of(op::RopeStyle style) const;
-
-  private:
-    Pipeline half_split_, interleaved_;
-};
-
 struct RopeKernels {
-    RotatingKernel rotate;
+    Pipeline half_split, interleaved;
     static Result<RopeKernels> build(const Device& device);
+    const Pipeline& of(op::RopeStyle style) const {
+        return style == op::RopeStyle::Interleaved ? interleaved : half_split;
+    }
 };
 
 // rope_inv_freq() on the device, one buffer for each kind of rotation a model uses: one or two.

@@ -84,24 +84,6 @@ TEST(MetalCopy, CellsMoveInOrderWithTheWorkAroundThem) {
     EXPECT_EQ(after.dispatches - before.dispatches, 2u);
 }
 
-// A region that a split still to be submitted writes: without the flush the read gives zeros.
-TEST(MetalCopy, metal_copy_kv_to_cpu_reads_after_the_pending_split) {
-    auto rig = metal_rig();
-    const auto rows = random_floats(64, 1);
-    const auto from = rig.floats(rows), zero = rig.floats(std::vector<float>(64));
-    const auto region = rig.floats(std::vector<float>(64));
-    auto& metal = dynamic_cast<MetalBackend&>(rig.backend());
-    const auto before = metal.counters().command_buffers;
-    ASSERT_TRUE(add(metal, from, zero, region));
-    EXPECT_EQ(metal.counters().command_buffers, before) << "the store is pending";
-    EXPECT_EQ(read(metal, region), rows);
-    EXPECT_EQ(metal.counters().command_buffers, before + 1);
-    ASSERT_TRUE(metal.copy_cells(region, 0, 32, 32, 4));
-    auto moved = rows;
-    std::copy(rows.begin() + 32, rows.end(), moved.begin());
-    EXPECT_EQ(read(metal, region), moved);
-}
-
 TEST(MetalCopy, AWriteWaitsForThePendingSplitThatReadsWhatItOverwrites) {
     auto rig = metal_rig();
     const auto a = rig.floats(std::vector<float>(64, 1)), b = rig.floats(std::vector<float>(64, 2));

@@ -17,6 +17,7 @@
 namespace minfer::test {
 namespace {
 
+using metal::CellType;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -52,8 +53,8 @@ TEST(MetalCounts, EveryPlanRefusesWhatItCannotCount) {
         expect_refused(metal::plan_rms_norm_32(count), count);
         expect_refused(metal::plan_norm_heads(count), count);
         expect_refused(metal::plan_rope(count, 1, 2), count);
-        expect_refused(metal::plan_kv_store(4, count), count);
-        expect_refused(metal::plan_kv_store(count, 1), count);
+        expect_refused(metal::plan_kv_store(CellType::F32, 4, count), count);
+        expect_refused(metal::plan_kv_store(CellType::Q8_0, count, 1), count);
         expect_refused(metal::plan_classic(count, 1, 1), count);
         expect_refused(metal::plan_classic(1, count, count), count);
         expect_refused(metal::plan_prefill(count, 1, 64), count);
@@ -71,8 +72,8 @@ TEST(MetalCounts, EveryPlanRefusesWhatItCannotCount) {
     EXPECT_TRUE(metal::plan_rms_norm_32(kMost));
     EXPECT_TRUE(metal::plan_norm_heads(kMost));
     EXPECT_TRUE(metal::plan_rope(kMost, 1, 2));
-    EXPECT_TRUE(metal::plan_kv_store(4, kMost));
-    EXPECT_TRUE(metal::plan_kv_store(kMost, 1));
+    EXPECT_TRUE(metal::plan_kv_store(CellType::F32, 4, kMost));
+    EXPECT_TRUE(metal::plan_kv_store(CellType::Q8_0, kMost, 1));
     EXPECT_TRUE(metal::plan_classic(kMost, 1, 1));
     EXPECT_TRUE(metal::plan_classic(1, kMost, kMost));
     EXPECT_TRUE(metal::plan_prefill(kMost, kMost, 64));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/metal/rig.h"
+#include "support/kv_cells.h"
 #include "support/random_data.h"
 #include "support/weight_types.h"
 
@@ -12,6 +13,7 @@ namespace {
 
 using metal::Launch;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 constexpr int32_t kPosition = 1234, kCell = 7;
@@ -21,6 +23,7 @@ struct Geometry {
     DType dtype = DType::F32;
     size_t in_dim = 256, n_head = 4, n_head_kv = 2, head_dim = 64;
     op::RopeStyle style = op::RopeStyle::NonInterleaved;
+    KvFormat format = KvFormat::F32;
     size_t q() const { return n_head * head_dim; }
     size_t kv() const { return n_head_kv * head_dim; }
     op::Rope rope(size_t heads) const {
@@ -37,7 +40,7 @@ struct Geometry {
                 .head_dim = head_dim,
                 .style = style,
                 .freq_base = 1e6f,
-                .layout = kv_layout(KvFormat::F32, kv()),
+                .layout = kv_layout(format, kv()),
                 .n_ctx = kContext};
     }
     op::FusedQkv fused(bool joined = false) const {
@@ -85,21 +88,22 @@ struct Step {
         rig.weight(joined, g.dtype, {g.in_dim, height, 1, 1}, all);
     }
 
-    KvPair regions() {
-        const auto floats = random_floats(g.kv() * kContext, 40);
-        return {.k = rig.floats(floats), .v = rig.floats(floats)};
-    }
-    // Output, K region and V region after each other.
+    KvCells regions() { return {rig, g.qkv().layout, kContext, 40}; }
+    // Output, K cells and V cells after each other.
     std::vector<float> fused(const Op& op) {
-        const auto kv = regions();
-        const auto got = rig.run(op, g.out(), {x, positions, cells}, kv);
+        const auto layer = regions();
+        const auto got = rig.run(op, g.out(), {x, positions, cells}, layer.kv);
         EXPECT_EQ(got.error, "");
-        rig.expect_guards(kv.k);
-        rig.expect_guards(kv.v);
-        return joined({got.values, rig.view(kv.k), rig.view(kv.v)});
+        rig.expect_guards(layer.kv.k);
+        rig.expect_guards(layer.kv.v);
+        return joined({got.values, values(layer, layer.kv.k), values(layer, layer.kv.v)});
+    }
+    // Exact, so that equal values are equal cells.
+    static std::vector<float> values(const KvCells& layer, BufRef region) {
+        return decoded_cells(layer.layout, layer.read(region));
     }
     std::string refusal(const Op& op, BufRef in, BufRef cell, size_t n_tokens = 1) {
-        return rig.run(op, g.out(n_tokens), {in, positions, cell}, regions()).error;
+        return rig.run(op, g.out(n_tokens), {in, positions, cell}, regions().kv).error;
     }
 
     // One operation after the other, as the plain graph has them.
@@ -121,11 +125,12 @@ struct Step {
         }
         q = run(g.rope(g.n_head), g.q(), {q, positions});
         k = run(g.rope(g.n_head_kv), g.kv(), {k, positions});
-        const auto kv = regions();
-        const auto store = op::KvStore{.layout = g.qkv().layout, .n_ctx = kContext};
+        const auto layer = regions();
+        const auto store = op::KvStore{.layout = layer.layout, .n_ctx = kContext};
         const auto in = std::vector{k, v, cells};
-        EXPECT_EQ(rig.execute(store, {g.kv(), kContext, 1, 1}, in, kv.k, kv), "");
-        return joined({rig.view(q), rig.view(k), rig.view(v), rig.view(kv.k), rig.view(kv.v)});
+        EXPECT_EQ(rig.execute(store, {g.kv(), kContext, 1, 1}, in, layer.kv.k, layer.kv), "");
+        return joined({rig.view(q), rig.view(k), rig.view(v), values(layer, layer.kv.k),
+                       values(layer, layer.kv.v)});
     }
     BufRef run(const Op& op, size_t count, const std::vector<BufRef>& in) {
         const auto out = rig.buffer(count * sizeof(float));
@@ -146,7 +151,8 @@ struct Step {
     BufRef x, positions, cells;
 };
 
-// Every weight type, both styles, and heads whose half ends within a vector.
+// Every weight type, both styles and both formats of cells, and heads whose half ends within a
+// vector.
 std::vector<Geometry> geometries() {
     auto all = std::vector<Geometry>();
     const auto backend = metal_backend();
@@ -155,14 +161,21 @@ std::vector<Geometry> geometries() {
         all.push_back({.dtype = dtype, .in_dim = 512});
     }
     for (const auto style : {op::RopeStyle::NonInterleaved, op::RopeStyle::Interleaved})
-        for (const size_t head_dim : {2, 10, 36, 128})
-            all.push_back(
-                {.in_dim = 37, .n_head = 3, .n_head_kv = 1, .head_dim = head_dim, .style = style});
+        for (const auto format : {KvFormat::F32, KvFormat::F16})
+            for (const size_t head_dim : {2, 10, 36, 128})
+                all.push_back({.in_dim = 37,
+                               .n_head = 3,
+                               .n_head_kv = 1,
+                               .head_dim = head_dim,
+                               .style = style,
+                               .format = format});
     all.push_back({.in_dim = 896, .n_head = 14, .n_head_kv = 2, .head_dim = 64});
     return all;
 }
 
-std::string text(const Geometry& g) { return fmt::format("{} {}", name(g.dtype), g.head_dim); }
+std::string text(const Geometry& g) {
+    return fmt::format("{} {} {} cells", name(g.dtype), g.head_dim, name(g.format));
+}
 
 TEST(MetalFused, AThreadTakesFourPairsOrFourValues) {
     EXPECT_EQ(*metal::plan_rope_store(14, 2, 64), (Launch{{1}, {256}}));   // 128 + 32
@@ -267,20 +280,45 @@ TEST(MetalFused, metal_fused_ffn_refuses_nt_other_than_one) {
 
 // Both arms of the store, before anything is encoded.
 TEST(MetalFused, ACellPastTheArenaIsRefusedByBothProjections) {
+    for (const auto format : {KvFormat::F32, KvFormat::F16}) {
+        auto labels = std::vector<std::string>();
+        auto step = Step({.format = format}, &labels);
+        step.add_weights();
+        for (const Op& op : {Op{step.g.fused()}, Op{step.g.fused_norm()}}) {
+            EXPECT_EQ(step.refusal(op, step.x, step.rig.ints(std::vector<int32_t>{19})), "");
+            EXPECT_THAT(labels.back(), EndsWith(fmt::format("rope_store_{}", name(format))));
+            labels.clear();
+            for (const int32_t cell : {20, 21, -1}) {
+                const auto error = step.refusal(op, step.x, step.rig.ints(std::vector{cell}));
+                EXPECT_THAT(error, HasSubstr(fmt::format("node 'tested' ({}", op_name(op))));
+                EXPECT_THAT(error, HasSubstr(fmt::format("cell {} of token 0", cell)));
+                EXPECT_THAT(error, HasSubstr("n_ctx is 20"));
+            }
+            EXPECT_THAT(labels, ElementsAre());
+        }
+    }
+}
+
+// Found when a graph is mapped; and a node that nobody prepared dispatches nothing either.
+TEST(MetalFused, Q8_0CellsAreLeftToSeparateNodes) {
     auto labels = std::vector<std::string>();
-    auto step = Step({}, &labels);
+    auto step = Step({.format = KvFormat::Q8_0}, &labels);
     step.add_weights();
     for (const Op& op : {Op{step.g.fused()}, Op{step.g.fused_norm()}}) {
-        EXPECT_EQ(step.refusal(op, step.x, step.rig.ints(std::vector<int32_t>{19})), "");
-        labels.clear();
-        for (const int32_t cell : {20, 21, -1}) {
-            const auto error = step.refusal(op, step.x, step.rig.ints(std::vector{cell}));
-            EXPECT_THAT(error, HasSubstr(fmt::format("node 'tested' ({}", op_name(op))));
-            EXPECT_THAT(error, HasSubstr(fmt::format("cell {} of token 0", cell)));
-            EXPECT_THAT(error, HasSubstr("n_ctx is 20"));
-        }
-        EXPECT_THAT(labels, ElementsAre());
+        const auto node = Node{.name = "tested", .op = op, .shape = step.g.out()};
+        const auto prepared = step.rig.backend().prepare(node);
+        ASSERT_FALSE(prepared);
+        EXPECT_EQ(prepared.error().fault, Fault::Unsupported);
+        EXPECT_THAT(prepared.error().what,
+                    HasSubstr("a fused projection stores f32 or f16 cells, not q8_0"));
+        const auto in = std::vector{step.x, step.positions, step.cells};
+        const auto ran = step.rig.backend().execute({.node = &node, .in = in});
+        ASSERT_FALSE(ran);
+        EXPECT_THAT(ran.error().what, HasSubstr("was not prepared"));
     }
+    EXPECT_THAT(labels, ElementsAre());
+    step.g.format = KvFormat::F16;
+    EXPECT_EQ(step.refusal(step.g.fused(), step.x, step.cells), "");
 }
 
 TEST(MetalFused, AVectorThatIsMissingOrOfAnotherWidthIsRefusedByName) {

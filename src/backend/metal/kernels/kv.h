@@ -8,6 +8,7 @@
 #endif
 
 struct KvStoreArgs {
-    uint32_t width;  // elements of a cell, which are next to each other
+    uint32_t width;       // elements of a cell
+    uint32_t cell_bytes;  // from one cell to the next
 };
-static_assert(sizeof(KvStoreArgs) == 4, "as the host lays it out");
+static_assert(sizeof(KvStoreArgs) == 8, "as the host lays it out");

@@ -3,6 +3,7 @@
 
 #include <metal_stdlib>
 
+#include "cells.h"
 #include "packed.h"
 
 // T: float for one pair, float4 for four neighbours.
@@ -26,8 +27,13 @@ struct PairLayout {
         return {head[i], head[i + half_dim]};
     }
     static void store(device float* head, uint half_dim, uint i, Pairs<float> pair) {
-        head[kInterleaved ? 2 * i : i] = pair.a;
-        head[kInterleaved ? 2 * i + 1 : i + half_dim] = pair.b;
+        store<F32Cell>(reinterpret_cast<device uchar*>(head), 0, half_dim, i, pair);
+    }
+    // The head that begins at element `at` of a cell.
+    template <typename Cell>
+    static void store(device uchar* cell, uint at, uint half_dim, uint i, Pairs<float> pair) {
+        Cell::store(cell, at + (kInterleaved ? 2 * i : i), pair.a);
+        Cell::store(cell, at + (kInterleaved ? 2 * i + 1 : i + half_dim), pair.b);
     }
     // Pairs i to i + 3.
     static Pairs<metal::float4> load_four(device const float* head, uint half_dim, uint i) {
@@ -36,12 +42,19 @@ struct PairLayout {
         return {metal::float4(low.xz, high.xz), metal::float4(low.yw, high.yw)};
     }
     static void store_four(device float* head, uint half_dim, uint i, Pairs<metal::float4> four) {
+        store_four<F32Cell>(reinterpret_cast<device uchar*>(head), 0, half_dim, i, four);
+    }
+    template <typename Cell>
+    static void store_four(device uchar* cell, uint at, uint half_dim, uint i,
+                           Pairs<metal::float4> four) {
         if (kInterleaved) {
-            store4(head + 2 * i, metal::float4(four.a.x, four.b.x, four.a.y, four.b.y));
-            store4(head + 2 * i + 4, metal::float4(four.a.z, four.b.z, four.a.w, four.b.w));
+            const metal::float4 low(four.a.x, four.b.x, four.a.y, four.b.y);
+            const metal::float4 high(four.a.z, four.b.z, four.a.w, four.b.w);
+            Cell::store(cell, at + 2 * i, low);
+            Cell::store(cell, at + 2 * i + 4, high);
         } else {
-            store4(head + i, four.a);
-            store4(head + i + half_dim, four.b);
+            Cell::store(cell, at + i, four.a);
+            Cell::store(cell, at + i + half_dim, four.b);
         }
     }
 };
