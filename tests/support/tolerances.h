@@ -23,5 +23,9 @@ constexpr double kLogitsQuantizedActivationBar = 2e-2;
 // Against the same model over f32 cells.
 constexpr double kLogitsF16CellsBar = 2e-6;
 constexpr double kLogitsQ8_0CellsBar = 1e-3;
+// One backend against the other over cells of one format: a key that they compute differently in
+// its last bit may be rounded up by one and down by the other.
+constexpr double kLogitsSameF16CellsBar = 1e-8;
+constexpr double kLogitsSameQ8_0CellsBar = 1e-5;
 
 }  // namespace minfer::test
