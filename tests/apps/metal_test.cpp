@@ -289,5 +289,40 @@ TEST_F(MetalDevice, WhatGoesBeyondTheSpecifiedKernelsCanBeSwitchedOff) {
     EXPECT_THAT(kernels(nine, "MINFER_NO_FLOAT_GEMM"), AllOf(Not(few), Not(many)));
 }
 
+// Which kernels of attention and cells a prompt takes.
+TEST(MetalStory, SwitchesOfAttentionLeadToOtherKernels) {
+    using Variables = std::map<std::string, std::string>;
+    const auto kernels = [](Variables variables, std::vector<std::string> flags = {}) {
+        auto args =
+            std::vector<std::string>{"run", MINFER_STORY_MODEL, "Once upon a time", "-n",
+                                     "1",   "--no-warmup",      "--device",         "metal"};
+        args.insert(args.end(), flags.begin(), flags.end());
+        variables["MINFER_TRACE_LABELS"] = "1";
+        const auto outcome = minfer_says(args, {.environment = variables});
+        EXPECT_EQ(outcome.code, 0) << outcome.err;
+        return outcome.err;
+    };
+    const auto tiles = HasSubstr("dispatch attention_prefill_f32_64_causal\n"),
+               passes = HasSubstr("dispatch attention_softmax\n"),
+               classic = HasSubstr("dispatch attention_f32\n");
+    EXPECT_THAT(kernels({}), AllOf(tiles, Not(passes), Not(classic)));
+    const auto no_tiles = Variables{{"MINFER_NO_PREFILL_FLASH", "1"}};
+    EXPECT_THAT(kernels(no_tiles), AllOf(Not(tiles), passes, Not(classic)));
+    EXPECT_THAT(kernels({}, {"-fa", "off"}), AllOf(Not(tiles), passes, Not(classic)));
+    auto neither = no_tiles;
+    neither["MINFER_NO_MATMUL_ATTN"] = "1";
+    EXPECT_THAT(kernels(neither), AllOf(Not(tiles), Not(passes), classic));
+
+    const auto f16 = std::vector<std::string>{"--cache-type", "f16"};
+    EXPECT_THAT(kernels({}, f16), HasSubstr("dispatch attention_prefill_f16_64_causal\n"));
+    EXPECT_THAT(kernels(no_tiles, f16), HasSubstr("dispatch attention_f16\n"));
+    const auto q8_0 = std::vector<std::string>{"--cache-type", "q8_0"};
+    EXPECT_THAT(kernels({}, q8_0), AllOf(HasSubstr("dispatch kv_dequantize_q8_0_split\n"), tiles));
+    EXPECT_THAT(kernels(no_tiles, q8_0), HasSubstr("dispatch attention_q8_0_split\n"));
+    auto blocks = no_tiles;
+    blocks["MINFER_Q8_0_BLOCKS"] = "1";
+    EXPECT_THAT(kernels(blocks, q8_0), HasSubstr("dispatch attention_q8_0\n"));
+}
+
 }  // namespace
 }  // namespace minfer

@@ -11,9 +11,9 @@
 namespace minfer::test {
 namespace {
 
-// Small enough for the devices' memory and for the tests' time.
+// A context that nobody chose: small enough for the devices' memory and for the tests' time.
 EngineOptions small(EngineOptions options) {
-    options.n_ctx = std::min<size_t>(options.n_ctx, 256);
+    if (options.n_ctx == EngineOptions().n_ctx) options.n_ctx = 256;
     return options;
 }
 
@@ -86,8 +86,13 @@ std::optional<std::string> why_not(const Model& model) {
 void write_random_model(std::string_view shape, DType type, const std::filesystem::path& to) {
     const auto known = std::ranges::find(random_model_shapes(), shape, &RandomModelShape::name);
     MINFER_ASSERT(known != random_model_shapes().end());
+    write_random_model(*known, type, to);
+}
+
+void write_random_model(const RandomModelShape& shape, DType type,
+                        const std::filesystem::path& to) {
     gguf::Writer writer;
-    MINFER_ASSERT(add_random_model(writer, *known, type));
+    MINFER_ASSERT(add_random_model(writer, shape, type));
     MINFER_ASSERT(writer.write(to));
 }
 

@@ -9,6 +9,7 @@
 
 #include "backend/cpu/cpu_backend.h"
 #include "backend/metal/metal_backend.h"
+#include "random_model/random_model.h"
 #include "runtime/engine.h"
 
 namespace minfer::test {
@@ -38,6 +39,7 @@ std::optional<std::string> why_not(const Model& model);
 
 // A file of the model with random weights of this shape ("tiny-qwen2") and type.
 void write_random_model(std::string_view shape, DType type, const std::filesystem::path& to);
+void write_random_model(const RandomModelShape& shape, DType type, const std::filesystem::path& to);
 
 std::vector<TokenId> encode(const Model& model, std::string_view text);
 // Some ids, the same every time.

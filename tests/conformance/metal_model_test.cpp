@@ -130,14 +130,16 @@ INSTANTIATE_TEST_SUITE_P(Types, MetalTinyModel,
                          tiny_name);
 
 // Bit for bit, over several decode steps. The unfused side has had its other fusion.
-void expect_fused_matches_unfused(std::string_view shape, DType type, std::string_view qkv) {
+void expect_fused_matches_unfused(std::string_view shape, DType type, std::string_view qkv,
+                                  KvFormat cells = KvFormat::F32) {
     const SoftwareMetal device(false);
     const TempDir folder;
     write_random_model(shape, type, folder.path() / "tiny.gguf");
     auto model = load_model(folder.path() / "tiny.gguf");
     ASSERT_TRUE(model.join_weights(true, true));
-    auto fused = on_metal(model), joined = on_metal(model, {}, {.concat_weights = true});
-    auto plain = on_metal(model, {}, {.fuse_qkv = false, .fuse_ffn = false});
+    auto fused = on_metal(model, {}, {.kv_format = cells});
+    auto joined = on_metal(model, {}, {.kv_format = cells, .concat_weights = true});
+    auto plain = on_metal(model, {}, {.kv_format = cells, .fuse_qkv = false, .fuse_ffn = false});
     const auto prompt = random_ids(model, 5);
     auto want = plain.evaluate(prompt);
     EXPECT_EQ(fused.evaluate(prompt), want);
@@ -172,6 +174,11 @@ TEST_P(MetalFusion, fused_qkv_matches_unfused_decode) {
 
 TEST_P(MetalFusion, fused_qkv_norm_matches_unfused_decode) {
     expect_fused_matches_unfused("tiny-qwen3", GetParam(), "FusedQkvNorm");
+}
+
+TEST(MetalFusionOfF16Cells, fused_qkv_matches_unfused_decode) {
+    expect_fused_matches_unfused("tiny-qwen2", DType::Q8_0, "FusedQkv", KvFormat::F16);
+    expect_fused_matches_unfused("tiny-qwen3", DType::Q8_0, "FusedQkvNorm", KvFormat::F16);
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, MetalFusion, testing::ValuesIn(kWeightTypes),

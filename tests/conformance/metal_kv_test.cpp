@@ -1,0 +1,181 @@
+// Whole models with KV caches of every format: on Metal against the CPU's exact mode, in pieces,
+// used again, and each format against f32.
+
+#include <gtest/gtest.h>
+
+#include "conformance/engines.h"
+#include "support/nmse.h"
+#include "support/software_metal.h"
+#include "support/temp_dir.h"
+#include "support/tolerances.h"
+
+namespace minfer::test {
+namespace {
+
+constexpr KvFormat kFormats[] = {KvFormat::F32, KvFormat::F16, KvFormat::Q8_0};
+
+std::string format_name(const testing::TestParamInfo<KvFormat>& info) {
+    return std::string(name(info.param));
+}
+
+class KvModel : public testing::TestWithParam<KvFormat> {
+  protected:
+    Model tiny(std::string_view shape, DType type = DType::Q8_0) {
+        write_random_model(shape, type, folder_.path() / "tiny.gguf");
+        return load_model(folder_.path() / "tiny.gguf");
+    }
+    static EngineOptions cache(size_t n_ubatch = 512) {
+        return {.n_ctx = 256, .n_ubatch = n_ubatch, .kv_format = GetParam()};
+    }
+
+    const SoftwareMetal device_{false};
+    const TempDir folder_;
+};
+
+// Past the ends of the tiles that kernels walk a context in.
+constexpr size_t kLengths[] = {64, 65, 128, 129, 200};
+
+// Exact arithmetic by different kernels: rounded cells pass on what differs in a last bit.
+double cache_bar(KvFormat format) {
+    switch (format) {
+        case KvFormat::F32:
+            return kLogitsExactBar;
+        case KvFormat::F16:
+            return kLogitsSameF16CellsBar;
+        case KvFormat::Q8_0:
+            return kLogitsSameQ8_0CellsBar;
+    }
+    std::unreachable();
+}
+
+TEST_P(KvModel, a_chunked_prefill_answers_like_an_unchunked_one) {
+    const auto model = tiny("tiny-qwen3");
+    for (const bool f32_tiles : {true, false}) {
+        const auto metal = MetalOptions{.gemm_f32_tiles = f32_tiles};
+        const auto bar = f32_tiles ? cache_bar(GetParam()) : kLogitsHalfTilesBar;
+        auto whole = on_metal(model, metal, cache());
+        EXPECT_EQ(whole.engine->kv_format(), GetParam());
+        const auto lengths = std::span(kLengths);
+        for (const auto length : f32_tiles ? lengths : lengths.last(2)) {
+            const auto prompt = random_ids(model, length);
+            whole.engine->truncate(0);
+            const auto want = whole.evaluate(prompt, 9);
+            for (const size_t chunk : {7, 64}) {
+                auto pieces = on_metal(model, metal, cache(chunk));
+                EXPECT_LE(nmse(pieces.evaluate(prompt, 9), want), bar)
+                    << length << " tokens in chunks of " << chunk;
+            }
+        }
+    }
+}
+
+TEST_P(KvModel, graph_metal_matches_cpu_logits) {
+    for (const auto* const shape : {"tiny-qwen2", "tiny-qwen3"}) {
+        const auto model = tiny(shape);
+        auto metal = on_metal(model, {.gemm_f32_tiles = true}, cache());
+        auto cpu = on_cpu(model, CpuActivations::F32, cache());
+        for (const auto length : kLengths) {
+            SCOPED_TRACE(fmt::format("{}, {} tokens", shape, length));
+            const auto ids = random_ids(model, length + 3);
+            const auto prompt = std::span(ids).first(length);
+            metal.engine->truncate(0);
+            cpu.engine->truncate(0);
+            EXPECT_LE(nmse(metal.evaluate(prompt, length), cpu.evaluate(prompt, length)),
+                      cache_bar(GetParam()));
+            for (size_t i = length; i < ids.size(); ++i) {
+                const auto next = std::span(ids).subspan(i, 1);
+                EXPECT_LE(nmse(metal.evaluate(next), cpu.evaluate(next)), cache_bar(GetParam()));
+            }
+        }
+        EXPECT_EQ(metal.nodes_on(BackendId::Cpu), 0u);
+        EXPECT_EQ(cpu.nodes_on(BackendId::Metal), 0u);
+    }
+}
+
+// Buffers and cells keep what a longer prompt left in them.
+TEST_P(KvModel, reused_cache_across_prompts_matches_a_fresh_cache) {
+    const auto model = tiny("tiny-qwen3");
+    const auto first = random_ids(model, 150), others = random_ids(model, 200);
+    for (const size_t n_ubatch : {4, 256}) {
+        auto reused = on_metal(model, {}, cache(n_ubatch));
+        for (const size_t length : {1, 3, 33, 70}) {
+            SCOPED_TRACE(fmt::format("{} tokens in graphs of {}", length, n_ubatch));
+            reused.engine->truncate(0);
+            reused.evaluate(first);
+            reused.engine->truncate(0);
+            auto fresh = on_metal(model, {}, cache(n_ubatch));
+            const auto prompt = std::span(others).subspan(100, length);
+            EXPECT_EQ(reused.evaluate(prompt, length), fresh.evaluate(prompt, length));
+            for (size_t i = 0; i < 3; ++i) {
+                const auto next = std::span(others).subspan(i, 1);
+                EXPECT_EQ(reused.evaluate(next), fresh.evaluate(next)) << "step " << i;
+            }
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, KvModel, testing::ValuesIn(kFormats), format_name);
+
+// How far the logits of a model are from those with an f32 cache: of a prompt and of the steps
+// after it, on one backend.
+double distance_from_f32(const Model& model, bool is_metal, KvFormat format,
+                         std::span<const TokenId> prompt) {
+    const auto start = [&](KvFormat kept) {
+        const auto options = EngineOptions{.n_ctx = 256, .kv_format = kept};
+        return is_metal ? on_metal(model, {.gemm_f32_tiles = true}, options)
+                        : on_cpu(model, CpuActivations::F32, options);
+    };
+    auto exact = start(KvFormat::F32), kept = start(format);
+    auto want = exact.evaluate(prompt, prompt.size());
+    auto far = nmse(kept.evaluate(prompt, prompt.size()), want);
+    const auto n_vocab = static_cast<ptrdiff_t>(model.hparams().n_vocab);
+    want.erase(want.begin(), want.end() - n_vocab);
+    for (int step = 0; step < 4; ++step) {
+        const auto token = best(want);
+        want = exact.evaluate(std::span(&token, 1));
+        far = std::max(far, nmse(kept.evaluate(std::span(&token, 1)), want));
+    }
+    return far;
+}
+
+double format_bar(KvFormat format) {
+    return format == KvFormat::F16 ? kLogitsF16CellsBar : kLogitsQ8_0CellsBar;
+}
+
+class MetalRoundedKv : public testing::TestWithParam<KvFormat> {};
+
+TEST_P(MetalRoundedKv, AnswersLikeF32OnTheStoryModel) {
+    const SoftwareMetal device(false);
+    const auto model = load_model(kStoryModel);
+    const auto prompt = encode(
+        model,
+        "Once upon a time there was a little red hen who lived in a barn with her friends, the "
+        "cat, the dog and the pig. One day she found some grains of wheat and asked who would "
+        "help her to plant them. Not I, said the cat. Not I, said the dog.");
+    ASSERT_GT(prompt.size() + 4, 65u);
+    EXPECT_LE(distance_from_f32(model, true, GetParam(), prompt), format_bar(GetParam()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, MetalRoundedKv, testing::Values(KvFormat::F16, KvFormat::Q8_0),
+                         format_name);
+
+class SlowRoundedKv : public testing::TestWithParam<KvFormat> {};
+
+// Of all 24 blocks; the vocabulary has no part in it and would be half of the work.
+TEST_P(SlowRoundedKv, AnswersLikeF32InTheShapeOfQwen25_05B) {
+    const SoftwareMetal device(false);
+    const TempDir folder;
+    const auto path = folder.path() / "model.gguf";
+    auto shape = *std::ranges::find(random_model_shapes(), "qwen2.5-0.5b", &RandomModelShape::name);
+    shape.n_vocab = 512;
+    write_random_model(shape, DType::Q8_0, path);
+    const auto model = load_model(path);
+    EXPECT_LE(distance_from_f32(model, false, GetParam(), random_ids(model, 130)),
+              format_bar(GetParam()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, SlowRoundedKv, testing::Values(KvFormat::F16, KvFormat::Q8_0),
+                         format_name);
+
+}  // namespace
+}  // namespace minfer::test
