@@ -306,6 +306,10 @@ void add_tiles(Rows& rows) {
         rows.push_back(
             attention({.n_head = 2, .n_head_kv = 1, .n_ctx = 129}, positions_from(n_cells - 3, 3)));
     rows.push_back(attention({.n_head = 3, .n_head_kv = 3}, positions_from(0, 70)));
+    // Packed cells from a later one on.
+    const auto packed = Geometry{.format = KvFormat::Q8_0};
+    rows.push_back(windowed(packed, {{{37, 20}}, {{60, 33}}}, false));
+    rows.push_back(windowed(packed, {{{90, 10}, {37, 7}}, {{50, 33}}}, true));
     // Of two blocks a tile sees the last cell and the first one, of the one between them nothing.
     rows.push_back(windowed({.n_ctx = 300}, {{{0, 1}, {127, 1}}, {{0, 1}, {192, 1}}}, true));
 }
