@@ -61,6 +61,12 @@ bool has_q8_0_cells(const Row& row) {
     const auto use = op_kv_use(row.op);
     return use && use->layout.format == KvFormat::Q8_0;
 }
+// Attention of one token over its own cells.
+bool is_decode(const Row& row) {
+    if (!has_kernel(row)) return false;
+    const auto* const attention = std::get_if<op::Attention>(&row.op);
+    return attention != nullptr && !attention->explicit_span && row.tokens() == 1;
+}
 bool is_norm(const Row& row) {
     return std::holds_alternative<op::RmsNorm>(row.op) ||
            std::holds_alternative<op::QkNorm>(row.op) ||
@@ -96,6 +102,13 @@ std::vector<Column> metal_columns(const std::function<void(std::string_view)>& t
             has_tiles),
         varied(column("metal_three_pass", {.attention = {.prefill_flash = false}}),
                has_three_passes),
+        varied(column("metal_split", {.attention = {.flash = false}}), is_decode),
+        varied(column("metal_classic", {.attention = {.flash = false, .split = false}}), is_decode),
+        varied(column("metal_shared_kv", {.attention = {.share_kv_from = 1}}), is_decode),
+        varied(column("metal_shared_q8_0_blocks",
+                      {.attention = {.split_blocks = false, .share_kv_from = 1}}),
+               [](const Row& row) { return is_decode(row) && has_q8_0_cells(row); }),
+        varied(column("metal_seven_chunks", {.attention = {.chunks = 7}}), is_decode),
         varied(column("metal_narrow_norm", {.rms_norm_256 = false}), is_norm),
         varied(column("metal_q8_0_blocks", {.attention = {.split_blocks = false}}), has_q8_0_cells),
     };

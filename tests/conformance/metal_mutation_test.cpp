@@ -32,7 +32,7 @@ constexpr size_t kTileHeadDim = 64;
 // Kernels of weight types other than `type` are not compiled, nor are tiles for other heads.
 std::string only_type(const std::string& source, std::string_view type) {
     static const auto instance = std::regex(
-        R"(^MINFER_[A-Z0-9_]+\("?(q4_0|q4_1|q5_0|q5_1|q8_0|q4_k|q5_k|q6_k|f16|bf16|f32)\b)");
+        R"(^MINFER_[A-Z0-9_]+\("?(q4_0|q4_1|q5_0|q5_1|q8_0_split|q8_0|q4_k|q5_k|q6_k|f16|bf16|f32)\b)");
     static const auto tiles = std::regex(R"(^MINFER_PREFILL_WINDOWS\((\d+),)");
     auto in = std::istringstream(source);
     auto out = std::string();
@@ -215,7 +215,7 @@ const Mutation kMutations[] = {
      "            threadgroup_barrier(mem_flags::mem_threadgroup);\n"
      "            // Half a SIMD group a key.",
      "            // Half a SIMD group a key.", "Attention", "f32", kClassic},
-    {"AttentionReadsCellsPastTheWindow", "rows.cell(min(first + key, n_rows - 1))",
+    {"AttentionReadsCellsPastTheWindow", "rows.cell(min(first + key, end_row - 1))",
      "rows.cell(first + key)", "Attention", "f32", kClassic},
 
     {"TilesReadTheLastCellsAgain",
@@ -293,6 +293,44 @@ const Mutation kMutations[] = {
      kThreePasses},
     {"OutputOfEverySecondCell", "if (kCells == 2) sum += simd_shuffle_xor(sum, ushort(16));", "",
      "Attention", "f32", kThreePasses},
+
+    {"DecodeReadsWeightsBeforeTheyArrive",
+     "        simdgroup_barrier(mem_flags::mem_threadgroup);\n\n        for (uint key = 0; key < "
+     "n_keys",
+     "        for (uint key = 0; key < n_keys", "Attention", "f32"},
+    {"DecodeRoundsQueriesToHalf", "load4(q + head * args.head_dim + dims[i])",
+     "float4(half4(load4(q + head * args.head_dim + dims[i])))", "Attention", "f32"},
+    {"DecodeReadsCellsPastTheLastOne", "min(first + first_key_of_part + key + j, args.n_cells - 1)",
+     "(first + first_key_of_part + key + j)", "Attention", "f32"},
+    {"DecodeCountsTheLastCellAgain", "const bool visible = first + lane < args.n_cells;",
+     "const bool visible = true;", "Attention", "f32"},
+    {"DecodeChunksTakeOneStepAfterTheOther", "step += args.n_chunks", "step += 1", "Attention",
+     "f32"},
+    {"DecodeKeepsSumsOfAnOldMaximum", "sums[h][i] *= correction;", "sums[h][i] *= 1;", "Attention",
+     "f32"},
+    {"DecodeForgetsHalfOfTheCells", "sums[h][i] += simd_shuffle_xor(sums[h][i], 16);",
+     "sums[h][i] += 0;", "Attention", "f32"},
+    {"DecodeStoresForTheHeadThatIsNotThere",
+     "if (first_in_group + h >= args.group) continue;",
+     "",
+     "Attention",
+     "f32",
+     {.attention = {.share_kv_from = 1}}},
+    {"CombineIgnoresTheMaxima", "precise::exp(record[0] - largest)", "1.0f", "Attention", "f32"},
+    {"CombineLeavesOutTheLastChunk", "for (uint chunk = 0; chunk < args.n_chunks; ++chunk)",
+     "for (uint chunk = 0; chunk + 1 < args.n_chunks; ++chunk)", "Attention", "f32"},
+    {"SplitLeavesOutTheLastCells",
+     "(args.n_cells + args.n_chunks - 1) / args.n_chunks",
+     "max(args.n_cells / args.n_chunks, 1u)",
+     "Attention",
+     "f32",
+     {.attention = {.flash = false}}},
+    {"SplitStartsEveryChunkAtTheFirstCell",
+     "min(chunk * chunk_cells, args.n_cells)",
+     "min(chunk * 0, args.n_cells)",
+     "Attention",
+     "f32",
+     {.attention = {.flash = false}}},
 
     {"VectorProductReadsQ4_0ForQ5_0", "MINFER_MUL_MV(\"q5_0\", Q5_0",
      "MINFER_MUL_MV(\"q5_0\", Q4_0", "MatMul_Q5_0", "q5_0"},

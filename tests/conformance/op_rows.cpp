@@ -246,6 +246,18 @@ void add_attentions(Rows& rows) {
           Geometry{8, 8, 80, 40}, Geometry{3, 3, 20, 9}, Geometry{2, 1, 256, 33},
           Geometry{18, 2, 64, 40}, Geometry{1, 1, 1, 9}, Geometry{6, 2, 96, 35}})
         rows.push_back(attention(g, {static_cast<int32_t>(g.n_ctx) - 1}));
+    // Long ones, where a chunk has several steps, for every size of head that kernels are built
+    // for.
+    for (const auto& g :
+         {Geometry{4, 2, 64, 1100}, Geometry{7, 1, 64, 700}, Geometry{5, 1, 128, 600},
+          Geometry{4, 2, 128, 97}, Geometry{3, 1, 112, 150}, Geometry{4, 2, 256, 150},
+          Geometry{3, 1, 256, 70}})
+        rows.push_back(attention(g, {static_cast<int32_t>(g.n_ctx) - 1}));
+    for (const auto format : {KvFormat::F16, KvFormat::Q8_0})
+        for (const size_t head_dim : {64, 128, 256})
+            for (const auto& g :
+                 {Geometry{4, 2, head_dim, 97, format}, Geometry{3, 1, head_dim, 40, format}})
+                rows.push_back(attention(g, {static_cast<int32_t>(g.n_ctx) - 1}));
     rows.push_back(attention({}, positions_from(0, 2)));
     rows.push_back(attention({}, positions_from(0, 33)));
     rows.push_back(attention({.n_head = 14, .n_head_kv = 2}, positions_from(50, 9)));

@@ -1,6 +1,7 @@
 #include "backend/metal/attention.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "backend/metal/kv.h"
 #include "backend/metal/ops.h"
@@ -91,6 +92,12 @@ Result<size_t> AttentionKernels::prepare(Device& device, const AttentionShape& s
     }
     size_t family_bytes = 0;
     switch (route.family) {
+        case AttentionFamily::DecodeFlash:
+            family_bytes = MINFER_TRY(decode.prepare_flash(device, read, options));
+            break;
+        case AttentionFamily::DecodeSplit:
+            family_bytes = MINFER_TRY(decode.prepare_split(device, read, options));
+            break;
         case AttentionFamily::PrefillFlash:
         case AttentionFamily::WindowFlash:
             family_bytes = MINFER_TRY(prefill.prepare(device, read));
@@ -98,7 +105,7 @@ Result<size_t> AttentionKernels::prepare(Device& device, const AttentionShape& s
         case AttentionFamily::ThreePass:
             family_bytes = MINFER_TRY(three_pass.prepare(device, read));
             break;
-        default:
+        case AttentionFamily::Classic:
             MINFER_TRY(classic.prepare(device, read));
     }
     return stage_bytes + family_bytes;
@@ -132,14 +139,19 @@ Result<> run(Context& context, const Call& call, const op::Attention& attention)
     const auto route = attention_route(shape, options);
     if (route.staged) at = MINFER_TRY(stage_cells(context, at));
     switch (route.family) {
+        case AttentionFamily::DecodeFlash:
+            return run_decode_flash(context, at);
+        case AttentionFamily::DecodeSplit:
+            return run_decode_split(context, at);
         case AttentionFamily::PrefillFlash:
         case AttentionFamily::WindowFlash:
             return run_prefill(context, at);
         case AttentionFamily::ThreePass:
             return run_three_pass(context, at);
-        default:
+        case AttentionFamily::Classic:
             return run_classic(context, at);
     }
+    std::unreachable();
 }
 
 }  // namespace minfer::metal

@@ -3,6 +3,7 @@
 // (attention_route.h), each in files of its own.
 
 #include "backend/metal/attention_classic.h"
+#include "backend/metal/attention_decode.h"
 #include "backend/metal/attention_prefill.h"
 #include "backend/metal/attention_route.h"
 #include "backend/metal/attention_stage.h"
@@ -37,6 +38,7 @@ Result<Slice> scratch_part(const AttentionCall& call, size_t begin, size_t bytes
 
 struct AttentionKernels {
     ClassicAttention classic;
+    DecodeAttention decode;
     PrefillAttention prefill;
     CellStage stage;
     ThreePassAttention three_pass;

@@ -9,6 +9,10 @@ Result<std::unique_ptr<Context>> Context::create(const MetalOptions& options) {
                     "a command buffer is waited for {} s; more than 0 and up to {}"
                     " are allowed",
                     options.submit_bound_seconds, kLongestBound);
+    const auto chunks = options.attention.chunks.value_or(1);
+    if (chunks == 0 || chunks > kMaxAttentionChunks)
+        return fail(Fault::BadInput, "{} chunks of one token's cells; 1 to {} are allowed", chunks,
+                    kMaxAttentionChunks);
     auto device = MINFER_TRY(Device::create(options.library));
     auto context = std::unique_ptr<Context>(new Context(options, std::move(device)));
     context->budget_bytes =

@@ -22,7 +22,7 @@ struct ThreadgroupMemory {
 
 std::string attend(uint32_t threadgroup_bytes, size_t n_tokens = 1) {
     const auto memory = ThreadgroupMemory(threadgroup_bytes);
-    auto rig = metal_rig();
+    auto rig = metal_rig({.attention = {.flash = false, .split = false}});
     const auto layout = kv_layout(KvFormat::F32, 64);
     const auto op =
         op::Attention{.n_head = 2, .n_head_kv = 1, .head_dim = 64, .layout = layout, .n_ctx = 8};

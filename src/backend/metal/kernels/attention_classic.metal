@@ -1,13 +1,11 @@
 // Classic attention: runs any window over any head size, and is what faster kernels are held to.
 //
-// A threadgroup is one token and one KV head, a SIMD group of it one query head. The window is
-// walked in tiles of 32 keys that all SIMD groups share: a lane scores one key, then owns four
-// dimensions of the output for every key. Tiles count rows of the window, not cells: what a token
-// gets depends on the cells it sees and on nothing else.
+// A threadgroup is one token and one KV head, a SIMD group of it one query head.
 #pragma METAL fp math_mode(safe)
 #pragma METAL fp contract(off)
 #include <metal_stdlib>
 #include "attention.h"
+#include "attention_tiles.h"
 #include "cells.h"
 using namespace metal;
 
@@ -57,11 +55,6 @@ kernel void attention(device const float* q [[buffer(0)]],
                       uint lane [[thread_index_in_simdgroup]],
                       uint simdgroup [[simdgroup_index_in_threadgroup]],
                       uint simdgroups [[simdgroups_per_threadgroup]]) {
-    threadgroup float* keys = shared;  // [kTileKeys][kTileStride]
-    threadgroup uint* cells = reinterpret_cast<threadgroup uint*>(keys + kTileKeys * kTileStride);
-    threadgroup float* weights =
-        keys + kTileKeys * kTileStride + kTileKeys + simdgroup * kTileKeys;
-
     const uint token = group.x, kv_head = group.y;
     const uint head_in_group = group.z * simdgroups + simdgroup;
     // A SIMD group past the last head works on the first one and keeps the result to itself: all
@@ -75,56 +68,9 @@ kernel void attention(device const float* q [[buffer(0)]],
 
     const AttentionRows rows(window, token, args);
     const uint n_rows = rows.count();
-    float largest = -FLT_MAX / 2, total = 0;
-    float4 sums[kVectors] = {};
-    for (uint first = 0; first < n_rows; first += kTileKeys) {
-        const uint n_keys = min(uint(kTileKeys), n_rows - first);
-        float4 dots = 0;
-        for (uint first_dim = 0; first_dim < args.head_dim; first_dim += kTileDims) {
-            const uint dims = min(uint(kTileDims), args.head_dim - first_dim);
-            threadgroup_barrier(mem_flags::mem_threadgroup);
-            // Half a SIMD group a key. Rows past the last are the last once more.
-            const uint dim = lane % 16 * 4;
-            for (uint key = simdgroup * 2 + lane / 16; key < kTileKeys; key += simdgroups * 2) {
-                const uint cell = rows.cell(min(first + key, n_rows - 1));
-                if (lane % 16 == 0) cells[key] = cell;
-                if (dim >= dims) continue;
-                *reinterpret_cast<threadgroup float4*>(keys + key * kTileStride + dim) =
-                    key_cells.load(cell, head_element + first_dim + dim);
-            }
-            threadgroup_barrier(mem_flags::mem_threadgroup);
-            device const float* q_dims = q + head_at + first_dim;
-            threadgroup const float* key_dims = keys + lane * kTileStride;
-#pragma unroll 4
-            for (uint d = 0; d < dims; d += 4)
-                dots = fma(load4(q_dims + d),
-                           *reinterpret_cast<threadgroup const float4*>(key_dims + d), dots);
-        }
-
-        const bool visible = lane < n_keys;
-        const float score = sum4(dots) * args.scale;
-        const float new_largest = max(largest, simd_max(visible ? score : -FLT_MAX / 2));
-        const float weight = visible ? precise::exp(score - new_largest) : 0;
-        const float correction = precise::exp(largest - new_largest);
-        total = total * correction + simd_sum(weight);
-        largest = new_largest;
-        weights[lane] = weight;
-        simdgroup_barrier(mem_flags::mem_threadgroup);
-
-#pragma unroll
-        for (uint i = 0; i < kVectors; ++i) sums[i] *= correction;
-#pragma unroll 4
-        for (uint key = 0; key < n_keys; ++key) {
-            const uint cell = cells[key];
-#pragma unroll
-            for (uint i = 0; i < kVectors; ++i) {
-                const uint dim = (lane + i * 32) * 4;
-                if (dim < args.head_dim)
-                    sums[i] = fma(float4(weights[key]),
-                                  value_cells.load(cell, head_element + dim), sums[i]);
-            }
-        }
-    }
+    const AttentionSums<kVectors> result = attend<kVectors>(
+        q + head_at, key_cells, value_cells, head_element, args.head_dim, args.scale, rows, 0,
+        n_rows, AttentionTiles(shared, simdgroup), lane, simdgroup, simdgroups);
 
     if (!valid_head) return;
 #pragma unroll
@@ -132,7 +78,7 @@ kernel void attention(device const float* q [[buffer(0)]],
         const uint dim = (lane + i * 32) * 4;
         if (dim < args.head_dim)
             // An empty window gives zeros; a score that is no number shows as one.
-            store4(out + head_at + dim, n_rows > 0 ? sums[i] / total : float4(0));
+            store4(out + head_at + dim, n_rows > 0 ? result.sums[i] / result.total : float4(0));
     }
 }
 
