@@ -292,10 +292,11 @@ TEST_F(MetalDevice, WhatGoesBeyondTheSpecifiedKernelsCanBeSwitchedOff) {
 // Which kernels of attention and cells a prompt takes.
 TEST(MetalStory, SwitchesOfAttentionLeadToOtherKernels) {
     using Variables = std::map<std::string, std::string>;
-    const auto kernels = [](Variables variables, std::vector<std::string> flags = {}) {
+    std::string n_tokens = "1";  // none of them is evaluated
+    const auto kernels = [&](Variables variables, std::vector<std::string> flags = {}) {
         auto args =
-            std::vector<std::string>{"run", MINFER_STORY_MODEL, "Once upon a time", "-n",
-                                     "1",   "--no-warmup",      "--device",         "metal"};
+            std::vector<std::string>{"run",    MINFER_STORY_MODEL, "Once upon a time", "-n",
+                                     n_tokens, "--no-warmup",      "--device",         "metal"};
         args.insert(args.end(), flags.begin(), flags.end());
         variables["MINFER_TRACE_LABELS"] = "1";
         const auto outcome = minfer_says(args, {.environment = variables});
@@ -322,6 +323,17 @@ TEST(MetalStory, SwitchesOfAttentionLeadToOtherKernels) {
     auto blocks = no_tiles;
     blocks["MINFER_Q8_0_BLOCKS"] = "1";
     EXPECT_THAT(kernels(blocks, q8_0), HasSubstr("dispatch attention_q8_0\n"));
+
+    n_tokens = "2";
+    const auto chunks = HasSubstr("dispatch attention_decode_64_f32\n"),
+               split = HasSubstr("dispatch attention_split_f32\n");
+    EXPECT_THAT(kernels({}), AllOf(chunks, Not(split), Not(classic)));
+    auto no_flash = Variables{{"MINFER_NO_FLASH", "1"}};
+    EXPECT_THAT(kernels(no_flash), AllOf(Not(chunks), split, Not(classic)));
+    no_flash["MINFER_NO_SPLIT_ATTN"] = "1";
+    EXPECT_THAT(kernels(no_flash), AllOf(Not(chunks), Not(split), classic));
+    EXPECT_THAT(kernels({}, q8_0), HasSubstr("dispatch attention_decode_64_q8_0_split\n"));
+    EXPECT_THAT(kernels({{"MINFER_PACKED_KV_STAGE", "1"}}, q8_0), chunks);
 }
 
 }  // namespace
