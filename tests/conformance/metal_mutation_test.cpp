@@ -1,6 +1,7 @@
 // A gate must be able to fail: faults of the kind that real kernels had, put into a copy of the
 // kernels' source, and the rows of the op matrix have to see each of them.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
@@ -54,11 +55,20 @@ std::string read_source() {
     return text.str();
 }
 
-// Without matrix kernels: the rows that would have gone to them. Of attention of several tokens
-// those for which tiles are compiled, or none are.
+// Whether the kernels that only_type() leaves compute this attention: tiles for one size of head,
+// and of tiles and chunks those that read f32 cells.
+bool is_left(const AttentionOptions& options, const op::Attention& attention, size_t n_tokens) {
+    const auto cells = attention.layout.format;
+    if (n_tokens == 1) return attention.explicit_span || !options.flash || cells == KvFormat::F32;
+    if (attention.head_dim > kTileHeadDim) return false;
+    const bool tiles = attention.explicit_span ? options.window_flash : options.prefill_flash;
+    return !tiles || cells != KvFormat::F16;
+}
+
+// Without matrix kernels: the rows that would have gone to them.
 bool is_about(const MetalOptions& options, const Row& row) {
     const auto* const attention = std::get_if<op::Attention>(&row.op);
-    if (attention && row.tokens() > 1 && attention->head_dim > kTileHeadDim) return false;
+    if (attention && !is_left(options.attention, *attention, row.tokens())) return false;
     return options.gemm || row.tokens() >= 9;
 }
 
@@ -106,6 +116,9 @@ std::vector<std::string> complaints(const std::string& source, std::string_view 
         }
     }
     EXPECT_GT(ran, 0u);
+    // That a row takes a kernel which was not compiled says nothing of the kernels that were.
+    for (const auto& complaint : found)
+        EXPECT_THAT(complaint, testing::Not(testing::HasSubstr("no kernel '")));
     return found;
 }
 
@@ -116,6 +129,9 @@ const MetalOptions kClassic = {.attention = {.flash = false,
                                              .three_pass = false,
                                              .window_flash = false}};
 const MetalOptions kThreePasses = {.attention = {.prefill_flash = false}};
+
+const MetalOptions kSplit = {.attention = {.flash = false}};
+const MetalOptions kShared = {.attention = {.share_kv_from = 1}};
 
 // Quick ones, in every run of the tests.
 const Mutation kQuickMutations[] = {
@@ -310,27 +326,18 @@ const Mutation kMutations[] = {
      "f32"},
     {"DecodeForgetsHalfOfTheCells", "sums[h][i] += simd_shuffle_xor(sums[h][i], 16);",
      "sums[h][i] += 0;", "Attention", "f32"},
-    {"DecodeStoresForTheHeadThatIsNotThere",
-     "if (first_in_group + h >= args.group) continue;",
-     "",
-     "Attention",
-     "f32",
-     {.attention = {.share_kv_from = 1}}},
+    {"DecodeStoresForTheHeadThatIsNotThere", "if (first_in_group + h >= args.group) continue;", "",
+     "Attention", "f32", kShared},
+    {"DecodeRoundsWeightsToHalf",
+     "reinterpret_cast<threadgroup float*>(weights[h])[lane] = weight;",
+     "reinterpret_cast<threadgroup float*>(weights[h])[lane] = half(weight);", "Attention", "f32"},
     {"CombineIgnoresTheMaxima", "precise::exp(record[0] - largest)", "1.0f", "Attention", "f32"},
     {"CombineLeavesOutTheLastChunk", "for (uint chunk = 0; chunk < args.n_chunks; ++chunk)",
      "for (uint chunk = 0; chunk + 1 < args.n_chunks; ++chunk)", "Attention", "f32"},
-    {"SplitLeavesOutTheLastCells",
-     "(args.n_cells + args.n_chunks - 1) / args.n_chunks",
-     "max(args.n_cells / args.n_chunks, 1u)",
-     "Attention",
-     "f32",
-     {.attention = {.flash = false}}},
-    {"SplitStartsEveryChunkAtTheFirstCell",
-     "min(chunk * chunk_cells, args.n_cells)",
-     "min(chunk * 0, args.n_cells)",
-     "Attention",
-     "f32",
-     {.attention = {.flash = false}}},
+    {"SplitLeavesOutTheLastCells", "(args.n_cells + args.n_chunks - 1) / args.n_chunks",
+     "max(args.n_cells / args.n_chunks, 1u)", "Attention", "f32", kSplit},
+    {"SplitStartsEveryChunkAtTheFirstCell", "min(chunk * chunk_cells, args.n_cells)",
+     "min(chunk * 0, args.n_cells)", "Attention", "f32", kSplit},
 
     {"VectorProductReadsQ4_0ForQ5_0", "MINFER_MUL_MV(\"q5_0\", Q5_0",
      "MINFER_MUL_MV(\"q5_0\", Q4_0", "MatMul_Q5_0", "q5_0"},
@@ -392,6 +399,12 @@ class SlowMetalSource
 TEST_P(SlowMetalSource, IsRightAsItIs) {
     const auto& [wanted, type] = GetParam();
     EXPECT_THAT(complaints(only_type(read_source(), type), wanted), testing::IsEmpty());
+}
+
+TEST(SlowMetalSourceOfAttention, IsRightAsItIsOnEveryRoute) {
+    const auto source = only_type(read_source(), "f32");
+    for (const auto& options : {kClassic, kThreePasses, kSplit, kShared})
+        EXPECT_THAT(complaints(source, "Attention", options), testing::IsEmpty());
 }
 
 TEST(SlowMetalSourceInOtherOrders, IsRightWithoutMatrixKernels) {
