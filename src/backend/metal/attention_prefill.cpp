@@ -1,7 +1,5 @@
 #include "backend/metal/attention_prefill.h"
 
-#include <algorithm>
-
 #include "backend/metal/attention.h"
 #include "backend/metal/context.h"
 #include "backend/metal/kernels/attention_prefill.h"
@@ -41,7 +39,7 @@ Result<> pad_tail(Context& context, const AttentionCall& call, const Slice& tail
                              .n_cells = static_cast<uint32_t>(n_cells),
                              .cell_bytes = MINFER_TRY(to_u32("bytes of a cell", call.cell_bytes))};
     const auto launch = MINFER_TRY(plan_tail_pad(call.cell_bytes));
-    const auto* const pipeline = MINFER_TRY(context.kernels.attention.prefill.tail_pad.find(true));
+    const auto* const pipeline = MINFER_TRY(context.kernels.attention.prefill.tail_pad.find({}));
     return context.dispatch(*pipeline, launch, {call.k, call.v, tail}, args);
 }
 
@@ -63,7 +61,7 @@ Result<size_t> PrefillAttention::prepare(Device& device, const AttentionShape& s
     }
     const auto cell_bytes = shape.n_head_kv * shape.head_dim * element_bytes(shape.cells);
     const auto pad_launch = MINFER_TRY(plan_tail_pad(cell_bytes));
-    MINFER_TRY(tail_pad.build(device, true, "attention_tail_pad", pad_launch));
+    MINFER_TRY(tail_pad.build(device, {}, "attention_tail_pad", pad_launch));
     return tail_bytes(cell_bytes);
 }
 
@@ -78,8 +76,7 @@ Result<Launch> plan_prefill(size_t n_tokens, size_t n_head, size_t head_dim) {
 
 Result<Launch> plan_tail_pad(size_t cell_bytes) {
     const auto pieces = ceil_div(MINFER_TRY(to_u32("bytes of a cell", cell_bytes)), 16U);
-    const auto threads =
-        std::min(uint32_t{kTailPadThreads}, ceil_div(pieces, kSimdWidth) * kSimdWidth);
+    const auto threads = threads_of_row(pieces, kTailPadThreads);
     return Launch{.groups = {.x = ceil_div(pieces, threads), .y = kPrefillCells, .z = 2},
                   .threads = {.x = threads}};
 }

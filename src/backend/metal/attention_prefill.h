@@ -2,6 +2,8 @@
 // Attention of several tokens in tiles of 8 queries by 64 cells: PrefillFlash and WindowFlash, over
 // f32 and f16 cells and heads of 64, 80, 96, 112, 128 and 256.
 
+#include <variant>
+
 #include "backend/metal/cells.h"
 #include "backend/metal/device/launch.h"
 #include "backend/metal/device/pipelines.h"
@@ -21,7 +23,7 @@ struct PrefillAttention {
         auto operator<=>(const Variant&) const = default;
     };
     Pipelines<Variant> pipelines;
-    Pipelines<bool> tail_pad;  // there is one
+    Pipelines<std::monostate> tail_pad;  // there is one
 
     // Returns the scratch in bytes: a block of K and one of V.
     Result<size_t> prepare(Device& device, const AttentionShape& shape);

@@ -1,7 +1,5 @@
 #include "backend/metal/attention_stage.h"
 
-#include <algorithm>
-
 #include "backend/metal/attention.h"
 #include "backend/metal/context.h"
 #include "backend/metal/kernels/attention_stage.h"
@@ -18,8 +16,7 @@ Result<size_t> CellStage::prepare(Device& device, const AttentionShape& shape) {
 
 Result<Launch> plan_stage(size_t cell_width, size_t n_cells) {
     const auto fours = ceil_div(MINFER_TRY(to_u32("elements of a cell", cell_width)), 4U);
-    const auto threads =
-        std::min(uint32_t{kStageThreads}, ceil_div(fours, kSimdWidth) * kSimdWidth);
+    const auto threads = threads_of_row(fours, kStageThreads);
     return Launch{.groups = {.x = ceil_div(fours, threads),
                              .y = MINFER_TRY(to_u32("cells", n_cells)),
                              .z = 2},

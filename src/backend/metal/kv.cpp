@@ -1,7 +1,5 @@
 #include "backend/metal/kv.h"
 
-#include <algorithm>
-
 #include "backend/metal/kernels/kv.h"
 #include "backend/metal/ops.h"
 
@@ -15,7 +13,7 @@ constexpr uint32_t kMaxThreads = 256;
 Result<Launch> plan_kv_store(CellType type, size_t width, size_t n_tokens) {
     const auto elements = MINFER_TRY(to_u32("elements of a row", width));
     const auto needed = is_packed(type) ? elements : ceil_div(elements, 4U);
-    const auto threads = std::min(kMaxThreads, ceil_div(needed, kSimdWidth) * kSimdWidth);
+    const auto threads = threads_of_row(needed, kMaxThreads);
     return Launch{
         .groups = {.x = ceil_div(needed, threads), .y = MINFER_TRY(to_u32("tokens", n_tokens))},
         .threads = {.x = threads}};

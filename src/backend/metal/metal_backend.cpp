@@ -140,18 +140,15 @@ Result<BufferId> MetalBackend::alloc_fresh(size_t bytes) {
 
 Result<BufferId> MetalBackend::alloc_cells(size_t bytes) {
     const auto id = MINFER_TRY(alloc(bytes));
-    const auto zeroed = [&]() -> Result<> {
-        const metal::AutoreleaseScope scope;
-        MINFER_TRY(context_->submit());  // it may have been recycled
-        const auto all = BufRef{.backend = BackendId::Metal, .id = id, .bytes = bytes};
-        std::fill_n(context_->pool.slice(all).host(), bytes, std::byte{});
-        return {};
-    };
     if (context_->pool.is_fresh(id)) return id;
-    if (auto done = zeroed(); !done) {
+    const metal::AutoreleaseScope scope;
+    // Work that is encoded may still write to what was recycled.
+    if (auto done = context_->submit(); !done) {
         free(id);
         return std::unexpected(std::move(done).error());
     }
+    const auto all = BufRef{.backend = BackendId::Metal, .id = id, .bytes = bytes};
+    std::fill_n(context_->pool.slice(all).host(), bytes, std::byte{});
     return id;
 }
 

@@ -44,4 +44,11 @@ constexpr T ceil_div(T value, T step) {
     return value / step + (value % step != 0);
 }
 
+// Threads of a threadgroup that goes along a row: whole SIMD groups, as many as `needed` threads
+// fill, `most` of them.
+constexpr uint32_t threads_of_row(uint32_t needed, uint32_t most) {
+    const auto filled = ceil_div(needed, kSimdWidth) * kSimdWidth;
+    return filled < most ? filled : most;
+}
+
 }  // namespace minfer::metal
