@@ -27,6 +27,8 @@ struct Mutation {
     uint64_t orders = 0;  // shuffled orders of threadgroups to run in besides the ascending one
 };
 
+void PrintTo(const Mutation& mutation, std::ostream* out) { *out << mutation.name; }
+
 // Tiles of attention are compiled for the smallest heads alone.
 constexpr size_t kTileHeadDim = 64;
 

@@ -14,13 +14,14 @@
 namespace minfer::test {
 namespace {
 
+using metal::CellType;
 using testing::AllOf;
 using testing::HasSubstr;
 
 // Bytes that the SIMD groups of one token's attention load besides their queries; what one of them
 // loads twice counts once: a cache has it. The kernel's arguments, a few dozen bytes, are counted
 // with the cells.
-double cell_bytes(const DecodeGeometry& g, const CellKind& cells, const AttentionOptions& options) {
+double cell_bytes(const DecodeGeometry& g, CellType cells, const AttentionOptions& options) {
     const SoftwareMetal checked;
     const auto device = system_device();
     auto decoder = Decoder(g, cells, options);
@@ -41,12 +42,12 @@ double cell_bytes(const DecodeGeometry& g, const CellKind& cells, const Attentio
 }
 
 TEST(MetalDecodeReads, QueryHeadsThatShareLoadsReadTheCellsOnceTogether) {
-    for (const auto& cells : kCellKinds)
+    for (const auto cells : metal::kCellTypes)
         for (const size_t group : {1, 2, 4, 5, 7, 8}) {
-            SCOPED_TRACE(fmt::format("{} heads over {}", group, cells.name));
+            SCOPED_TRACE(fmt::format("{} heads over {}", group, name(cells)));
             const auto g = DecodeGeometry{.n_head = 2 * group, .n_head_kv = 2, .n_ctx = 130};
             const auto once =
-                static_cast<double>(g.n_ctx * kv_layout(cells.format, 2 * 64).row_bytes * 2);
+                static_cast<double>(g.n_ctx * kv_layout(format_of(cells), 2 * 64).row_bytes * 2);
             const auto expect_times = [&](double bytes, size_t times) {
                 EXPECT_GE(bytes, once * static_cast<double>(times));
                 EXPECT_LE(bytes, once * static_cast<double>(times) * 1.05);
@@ -140,7 +141,7 @@ std::string attend(uint32_t threadgroup_bytes, const AttentionOptions& options) 
     auto profile = softmetal::default_profile();
     profile.max_threadgroup_memory_bytes = threadgroup_bytes;
     const auto small = Profile(profile);
-    return Decoder({}, kCellKinds[0], options).run(40).error;
+    return Decoder({}, CellType::F32, options).run(40).error;
 }
 
 TEST(MetalDecodeLimits, AThreadgroupThatDoesNotFitIsRefusedWithBothSizes) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "backend/metal/cell_types.h"
 #include "backend/metal/rig.h"
 #include "support/kv_cells.h"
 #include "support/nmse.h"
@@ -10,17 +11,6 @@
 #include "support/tolerances.h"
 
 namespace minfer::test {
-
-// How a region is made: its format, and for q8_0 whether blocks are split.
-struct CellKind {
-    const char* name;
-    KvFormat format;
-    bool split_blocks = true;
-};
-constexpr CellKind kCellKinds[] = {{"f32", KvFormat::F32},
-                                   {"f16", KvFormat::F16},
-                                   {"q8_0", KvFormat::Q8_0, false},
-                                   {"q8_0_split", KvFormat::Q8_0}};
 
 struct DecodeGeometry {
     size_t n_head = 2, n_head_kv = 1, head_dim = 64, n_ctx = 300;
@@ -38,9 +28,9 @@ struct DecodeGeometry {
 class Decoder {
   public:
     // Standard normal cells; `k` replaces those of K.
-    Decoder(const DecodeGeometry& geometry, const CellKind& cells, AttentionOptions options,
+    Decoder(const DecodeGeometry& geometry, metal::CellType cells, AttentionOptions options,
             std::span<const float> k = {}, Placement placement = Placement::Padded)
-        : op_(geometry.op(cells.format)),
+        : op_(geometry.op(format_of(cells))),
           rig_(backend(cells, options, &labels_), placement),
           cells_(rig_, op_.layout,
                  k.empty() ? random_floats(geometry.n_ctx * op_.layout.width, 21)
@@ -68,12 +58,11 @@ class Decoder {
     const std::vector<std::string>& labels() const { return labels_; }  // of the last run
 
   private:
-    static std::unique_ptr<Backend> backend(const CellKind& cells, AttentionOptions options,
+    static std::unique_ptr<Backend> backend(metal::CellType cells, AttentionOptions options,
                                             std::vector<std::string>* labels) {
         auto all = traced(labels);
         all.attention = options;
-        all.attention.split_blocks = cells.split_blocks;
-        return metal_backend(all);
+        return metal_backend(with_cells(cells, all));
     }
 
     std::vector<std::string> labels_;

@@ -12,6 +12,7 @@
 namespace minfer::test {
 namespace {
 
+using metal::CellType;
 using metal::Launch;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -113,7 +114,7 @@ TEST(MetalDecode, PlansRefuseWhatTheyCannotCount) {
 
 TEST(MetalDecode, EachSwitchGoesToTheNextFamily) {
     const auto labels = [](AttentionOptions options) {
-        auto decoder = Decoder({}, kCellKinds[0], options);
+        auto decoder = Decoder({}, CellType::F32, options);
         decoder.values(40);
         return decoder.labels();
     };
@@ -129,25 +130,25 @@ void expect_reference(Decoder& decoder, size_t n_cells) {
 }
 
 TEST(MetalDecode, flash_attn_ext_isolation) {
-    for (const auto& cells : kCellKinds)
+    for (const auto cells : metal::kCellTypes)
         for (const auto head_dim : kHeadSizes) {
-            SCOPED_TRACE(fmt::format("{} heads of {}", cells.name, head_dim));
-            if (cells.format == KvFormat::Q8_0 && head_dim % 32 != 0) continue;
+            SCOPED_TRACE(fmt::format("{} heads of {}", name(cells), head_dim));
+            if (format_of(cells) == KvFormat::Q8_0 && head_dim % 32 != 0) continue;
             auto decoder = Decoder({.head_dim = head_dim, .n_ctx = 1025}, cells, {});
             for (const auto n_cells : kCellCounts) expect_reference(decoder, n_cells);
             EXPECT_THAT(decoder.labels()[0], HasSubstr("attention_decode"));
         }
     for (const size_t head_dim : {64, 128}) {
-        auto decoder = Decoder({.head_dim = head_dim, .n_ctx = 4097}, kCellKinds[0], {});
+        auto decoder = Decoder({.head_dim = head_dim, .n_ctx = 4097}, CellType::F32, {});
         expect_reference(decoder, 4097);
     }
 }
 
 // A head need not be whole blocks as long as a cell is.
 TEST(MetalDecode, PackedCellsHoldHeadsThatAreNoWholeBlocks) {
-    for (const auto& cells : {kCellKinds[2], kCellKinds[3]})
+    for (const auto cells : {CellType::Q8_0, CellType::Q8_0Split})
         for (const size_t head_dim : {80, 112}) {
-            SCOPED_TRACE(fmt::format("{} heads of {}", cells.name, head_dim));
+            SCOPED_TRACE(fmt::format("{} heads of {}", name(cells), head_dim));
             auto decoder = Decoder({.n_head = 4, .n_head_kv = 2, .head_dim = head_dim}, cells, {});
             for (const size_t n_cells : {1, 33, 300}) expect_reference(decoder, n_cells);
             EXPECT_THAT(decoder.labels()[0], HasSubstr("attention_decode"));
@@ -155,9 +156,9 @@ TEST(MetalDecode, PackedCellsHoldHeadsThatAreNoWholeBlocks) {
 }
 
 TEST(MetalDecode, gqa_attn_split_isolation) {
-    for (const auto& cells : {kCellKinds[0], kCellKinds[1]})
+    for (const auto cells : {CellType::F32, CellType::F16})
         for (const size_t head_dim : {64, 128}) {
-            SCOPED_TRACE(fmt::format("{} heads of {}", cells.name, head_dim));
+            SCOPED_TRACE(fmt::format("{} heads of {}", name(cells), head_dim));
             auto decoder = Decoder({.head_dim = head_dim, .n_ctx = 1025}, cells, kSplitOnly);
             for (const auto n_cells : kCellCounts) expect_reference(decoder, n_cells);
             EXPECT_THAT(decoder.labels()[0], HasSubstr("attention_split"));
@@ -165,7 +166,7 @@ TEST(MetalDecode, gqa_attn_split_isolation) {
 }
 
 TEST(MetalDecode, flash_attn_matches_split) {
-    for (const auto& cells : {kCellKinds[0], kCellKinds[1]})
+    for (const auto cells : {CellType::F32, CellType::F16})
         for (const size_t head_dim : {64, 128}) {
             const auto geometry = DecodeGeometry{.n_head = 6, .n_head_kv = 2, .head_dim = head_dim};
             auto flash = Decoder(geometry, cells, {});
@@ -183,7 +184,7 @@ TEST(MetalDecode, gqa_attn_isolation) {
     auto k = random_floats(geometry.n_ctx * width, 31);
     for (size_t i = 0; i < k.size(); ++i) k[i] *= 1 + static_cast<float>(i / width) / 32;
     for (const auto& options : {kClassicOnly, kSplitOnly, AttentionOptions(), kShared}) {
-        auto decoder = Decoder(geometry, kCellKinds[0], options, k);
+        auto decoder = Decoder(geometry, CellType::F32, options, k);
         for (const size_t n_cells : {1, 31, 33, 47, 65, 129, 299})
             expect_reference(decoder, n_cells);
     }
@@ -195,17 +196,17 @@ TEST(MetalDecode, EveryGroupOfQueryHeadsSharesLoadsOrNot) {
             SCOPED_TRACE(fmt::format("{} heads of {}", group, head_dim));
             const auto geometry =
                 DecodeGeometry{.n_head = 2 * group, .n_head_kv = 2, .head_dim = head_dim};
-            auto alone = Decoder(geometry, kCellKinds[0], {});
-            auto shared = Decoder(geometry, kCellKinds[0], kShared);
+            auto alone = Decoder(geometry, CellType::F32, {});
+            auto shared = Decoder(geometry, CellType::F32, kShared);
             for (const size_t n_cells : {1, 33, 300}) {
                 expect_reference(alone, n_cells);
                 expect_reference(shared, n_cells);
                 EXPECT_LE(nmse(shared.values(n_cells), alone.values(n_cells)), kAttentionBar);
             }
-            auto split = Decoder(geometry, kCellKinds[0], kSplitOnly);
+            auto split = Decoder(geometry, CellType::F32, kSplitOnly);
             expect_reference(split, 65);
         }
-    for (const auto& cells : kCellKinds)
+    for (const auto cells : metal::kCellTypes)
         for (const size_t group : {2, 7}) {
             auto shared = Decoder({.n_head = group, .head_dim = 128}, cells, kShared);
             expect_reference(shared, 300);
@@ -216,9 +217,9 @@ TEST(MetalDecode, EveryGroupOfQueryHeadsSharesLoadsOrNot) {
 // More chunks than steps leave some without a cell, fewer give some several steps.
 TEST(MetalDecode, ChunksOfAnyNumberGiveTheSameWithinRounding) {
     for (const auto& options : {AttentionOptions(), kShared, kSplitOnly}) {
-        auto one = Decoder({.n_head = 5}, kCellKinds[0], in_chunks(options, 1));
+        auto one = Decoder({.n_head = 5}, CellType::F32, in_chunks(options, 1));
         for (const uint32_t chunks : {2, 3, 7, 16, 33, 128}) {
-            auto decoder = Decoder({.n_head = 5}, kCellKinds[0], in_chunks(options, chunks));
+            auto decoder = Decoder({.n_head = 5}, CellType::F32, in_chunks(options, chunks));
             for (const size_t n_cells : {1, 64, 97, 300}) {
                 expect_reference(decoder, n_cells);
                 EXPECT_LE(nmse(decoder.values(n_cells), one.values(n_cells)), kAttentionBar)
@@ -231,7 +232,7 @@ TEST(MetalDecode, ChunksOfAnyNumberGiveTheSameWithinRounding) {
 TEST(MetalDecode, EveryRunHasTheSameBits) {
     SoftwareMetal device;
     for (const auto& options : {AttentionOptions(), kShared, kSplitOnly}) {
-        auto decoder = Decoder({.n_head = 7}, kCellKinds[1], options);
+        auto decoder = Decoder({.n_head = 7}, CellType::F16, options);
         const auto first = decoder.values(300);
         for (const uint64_t order : {0, 1, 2}) {
             device.set_order_seed(order);
@@ -243,7 +244,7 @@ TEST(MetalDecode, EveryRunHasTheSameBits) {
 
 TEST(MetalDecode, ScoresOfAnySizeStayFiniteAndExact) {
     for (const auto& options : {AttentionOptions(), kShared, kSplitOnly}) {
-        auto decoder = Decoder({}, kCellKinds[0], options);
+        auto decoder = Decoder({}, CellType::F32, options);
         for (auto& value : decoder.q) value *= 1e4f;
         expect_reference(decoder, 300);
     }
@@ -253,12 +254,12 @@ TEST(MetalDecode, ScoresOfAnySizeStayFiniteAndExact) {
 TEST(MetalDecode, ReadsNoCellPastTheToken) {
     for (const auto& options : {AttentionOptions(), kShared, kSplitOnly}) {
         auto k = random_floats(300 * 64, 21);
-        auto clean = Decoder({}, kCellKinds[0], options, k);
+        auto clean = Decoder({}, CellType::F32, options, k);
         std::fill(k.begin() + ptrdiff_t{70} * 64, k.end(), NAN);
-        auto dirty = Decoder({}, kCellKinds[0], options, k);
+        auto dirty = Decoder({}, CellType::F32, options, k);
         EXPECT_EQ(dirty.values(70), clean.values(70));
         // And none past the region's end, which a device that checks bounds reports.
-        auto exact = Decoder({.n_ctx = 70}, kCellKinds[0], options, {}, Placement::Exact);
+        auto exact = Decoder({.n_ctx = 70}, CellType::F32, options, {}, Placement::Exact);
         expect_reference(exact, 70);
     }
 }
@@ -267,7 +268,7 @@ TEST(MetalDecode, AScoreThatIsNoNumberShowsInItsHeadAndNoOther) {
     const auto is_nan = [](float x) { return std::isnan(x); };
     for (const auto& options : {AttentionOptions(), kShared, kSplitOnly, kClassicOnly})
         for (const size_t n_cells : {1, 40, 300}) {
-            auto decoder = Decoder({.n_head = 3}, kCellKinds[0], options);
+            auto decoder = Decoder({.n_head = 3}, CellType::F32, options);
             const auto clean = decoder.values(n_cells);
             decoder.q[64 + 7] = NAN;
             const auto got = decoder.values(n_cells);
@@ -279,7 +280,7 @@ TEST(MetalDecode, AScoreThatIsNoNumberShowsInItsHeadAndNoOther) {
     auto k = random_floats(300 * 64, 21);
     k[64 * 298 + 3] = NAN;
     for (const auto& options : {AttentionOptions(), kShared, kSplitOnly, kClassicOnly}) {
-        auto decoder = Decoder({.n_head = 3}, kCellKinds[0], options, k);
+        auto decoder = Decoder({.n_head = 3}, CellType::F32, options, k);
         EXPECT_TRUE(std::ranges::all_of(decoder.values(300), is_nan));
         EXPECT_TRUE(std::ranges::none_of(decoder.values(298), is_nan));
     }
