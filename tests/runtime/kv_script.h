@@ -35,20 +35,32 @@ struct KvOp {
 
 using KvScript = std::vector<KvOp>;
 
-// `n` operations on `n_seq` sequences. Sizes go up to `largest`; appended tokens up to
-// `most_tokens`, more often than anything else.
+// `n` operations on `n_seq` sequences. Sizes go up to `largest`, appended tokens to `most_tokens`.
+// Tokens are appended more often than anything else, and before a prefix is taken there is mostly a
+// new sequence to take it.
 inline KvScript random_script(uint64_t seed, size_t n, uint32_t n_seq, size_t largest,
                               size_t most_tokens) {
     auto random = std::mt19937_64(seed);
     const auto below = [&](size_t limit) { return static_cast<size_t>(random() % limit); };
-    KvScript script(n);
-    for (auto& op : script) {
-        op.kind = below(3) == 0 ? KvOp::Append : static_cast<KvOp::Kind>(below(KvOp::kCount));
-        op.seq = static_cast<uint32_t>(below(n_seq));
-        op.other = static_cast<uint32_t>(below(n_seq));
-        op.a = op.kind == KvOp::Append ? 1 + below(most_tokens) : below(largest + 1);
-        op.b = below(largest + 1);
+    KvScript script;
+    while (script.size() < n) {
+        auto op = KvOp{
+            .kind = below(3) == 0 ? KvOp::Append : static_cast<KvOp::Kind>(below(KvOp::kCount)),
+            .seq = static_cast<uint32_t>(below(n_seq)),
+            .other = static_cast<uint32_t>(below(n_seq)),
+            .a = below(largest + 1),
+            .b = below(largest + 1)};
+        if (op.kind == KvOp::Append) op.a = 1 + below(most_tokens);
+        if (op.kind == KvOp::Share || op.kind == KvOp::Copy) {
+            op.a = 1 + below(most_tokens);
+            if (below(4) > 0) {
+                script.push_back({.kind = KvOp::Release, .seq = op.other});
+                script.push_back({.kind = KvOp::ReserveOrCompact, .seq = op.other, .a = op.b});
+            }
+        }
+        script.push_back(op);
     }
+    script.resize(n);
     return script;
 }
 
