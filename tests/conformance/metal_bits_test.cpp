@@ -311,8 +311,7 @@ TEST_F(MetalBits, OperationsThatMayWorkInPlaceGiveTheSameBitsThere) {
     }
 }
 
-Trial attention_trial(size_t n_ctx, std::vector<std::vector<Run>> windows, bool map,
-                      bool causal = false) {
+Trial attention_trial(size_t n_ctx, std::vector<Runs> windows, bool map, bool causal = false) {
     auto indices = std::vector<int32_t>();
     for (const auto& window : windows) indices.push_back(window[0].length - 1);
     const auto n_tokens = windows.size();
@@ -352,7 +351,7 @@ TEST_F(MetalBits, CausalSpanAndRunsOverTheSameCellsAgree) {
         EXPECT_EQ(run(attention_trial(100, {{{0, length}}}, true)), span) << length;
         if (length == 1) continue;
         EXPECT_EQ(run(attention_trial(100, {{{0, 1}, {1, length - 1}}}, true)), span) << length;
-        const auto several = std::vector<std::vector<test::Run>>{{{0, length}}, {{0, length - 1}}};
+        const auto several = std::vector<Runs>{{{0, length}}, {{0, length - 1}}};
         const auto tiles = run(attention_trial(100, several, false));
         EXPECT_EQ(run(attention_trial(100, several, false, true)), tiles) << length;
         EXPECT_EQ(run(attention_trial(100, several, true)), tiles) << length;

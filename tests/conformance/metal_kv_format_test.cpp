@@ -11,15 +11,6 @@
 namespace minfer::test {
 namespace {
 
-struct Format {
-    KvFormat cells;
-    double from_cpu;  // the same format on the CPU's exact mode
-    double from_f32;  // a cache of f32 cells
-};
-constexpr Format kFormats[] = {{KvFormat::F32, kLogitsExactBar, 0},
-                               {KvFormat::F16, kLogitsSameF16CellsBar, kLogitsF16CellsBar},
-                               {KvFormat::Q8_0, kLogitsSameQ8_0CellsBar, kLogitsQ8_0CellsBar}};
-
 std::string_view fused_projection(const Running& running) {
     return running.engine->graph().find("blk.0.attn_qkv") ? "fused" : "separate";
 }
@@ -44,24 +35,24 @@ TEST(MetalKvFormat, metal_kv_format_is_per_engine) {
     const auto model = load_model(kStoryModel);
     const auto tokens = random_ids(model, 10);
     auto metal = std::vector<Running>(), cpu = std::vector<Running>();
-    for (const auto& format : kFormats) {
-        const auto options = EngineOptions{.kv_format = format.cells};
+    for (const auto format : kKvFormats) {
+        const auto options = EngineOptions{.kv_format = format};
         metal.push_back(on_metal(model, {}, options));
         cpu.push_back(on_cpu(model, CpuActivations::F32, options));
     }
     const auto got = tell(metal, tokens), want = tell(cpu, tokens);
-    for (size_t i = 0; i < std::size(kFormats); ++i) {
-        SCOPED_TRACE(name(kFormats[i].cells));
-        EXPECT_EQ(metal[i].engine->kv_format(), kFormats[i].cells);
+    for (size_t i = 0; i < std::size(kKvFormats); ++i) {
+        const auto format = kKvFormats[i];
+        SCOPED_TRACE(name(format));
+        EXPECT_EQ(metal[i].engine->kv_format(), format);
         EXPECT_EQ(metal[i].nodes_on(BackendId::Cpu), 0u);
-        EXPECT_EQ(fused_projection(metal[i]),
-                  kFormats[i].cells == KvFormat::Q8_0 ? "separate" : "fused");
-        EXPECT_LE(nmse(got[i], want[i]), kFormats[i].from_cpu);
-        EXPECT_LE(nmse(got[i], got[0]), kFormats[i].from_f32);
+        EXPECT_EQ(fused_projection(metal[i]), format == KvFormat::Q8_0 ? "separate" : "fused");
+        EXPECT_LE(nmse(got[i], want[i]), same_cells_bar(format));
+        EXPECT_LE(nmse(got[i], got[0]), rounded_cells_bar(format));
         if (i > 0) EXPECT_NE(got[i], got[0]) << "its own cells";
         // Alone, it says the same.
         auto alone = std::vector<Running>();
-        alone.push_back(on_metal(model, {}, {.kv_format = kFormats[i].cells}));
+        alone.push_back(on_metal(model, {}, {.kv_format = format}));
         EXPECT_EQ(tell(alone, tokens)[0], got[i]);
     }
 }

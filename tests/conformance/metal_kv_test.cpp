@@ -4,15 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "conformance/engines.h"
+#include "support/kv_cells.h"
 #include "support/nmse.h"
+#include "support/reused_cache.h"
 #include "support/software_metal.h"
 #include "support/temp_dir.h"
 #include "support/tolerances.h"
 
 namespace minfer::test {
 namespace {
-
-constexpr KvFormat kFormats[] = {KvFormat::F32, KvFormat::F16, KvFormat::Q8_0};
 
 std::string format_name(const testing::TestParamInfo<KvFormat>& info) {
     return std::string(name(info.param));
@@ -35,24 +35,11 @@ class KvModel : public testing::TestWithParam<KvFormat> {
 // Past the ends of the tiles that kernels walk a context in.
 constexpr size_t kLengths[] = {64, 65, 128, 129, 200};
 
-// Exact arithmetic by different kernels: rounded cells pass on what differs in a last bit.
-double cache_bar(KvFormat format) {
-    switch (format) {
-        case KvFormat::F32:
-            return kLogitsExactBar;
-        case KvFormat::F16:
-            return kLogitsSameF16CellsBar;
-        case KvFormat::Q8_0:
-            return kLogitsSameQ8_0CellsBar;
-    }
-    std::unreachable();
-}
-
 TEST_P(KvModel, a_chunked_prefill_answers_like_an_unchunked_one) {
     const auto model = tiny("tiny-qwen3");
     for (const bool f32_tiles : {true, false}) {
         const auto metal = MetalOptions{.gemm_f32_tiles = f32_tiles};
-        const auto bar = f32_tiles ? cache_bar(GetParam()) : kLogitsHalfTilesBar;
+        const auto bar = f32_tiles ? same_cells_bar(GetParam()) : kLogitsHalfTilesBar;
         auto whole = on_metal(model, metal, cache());
         EXPECT_EQ(whole.engine->kv_format(), GetParam());
         const auto lengths = std::span(kLengths);
@@ -81,10 +68,11 @@ TEST_P(KvModel, graph_metal_matches_cpu_logits) {
             metal.engine->truncate(0);
             cpu.engine->truncate(0);
             EXPECT_LE(nmse(metal.evaluate(prompt, length), cpu.evaluate(prompt, length)),
-                      cache_bar(GetParam()));
+                      same_cells_bar(GetParam()));
             for (size_t i = length; i < ids.size(); ++i) {
                 const auto next = std::span(ids).subspan(i, 1);
-                EXPECT_LE(nmse(metal.evaluate(next), cpu.evaluate(next)), cache_bar(GetParam()));
+                EXPECT_LE(nmse(metal.evaluate(next), cpu.evaluate(next)),
+                          same_cells_bar(GetParam()));
             }
         }
         EXPECT_EQ(metal.nodes_on(BackendId::Cpu), 0u);
@@ -92,29 +80,18 @@ TEST_P(KvModel, graph_metal_matches_cpu_logits) {
     }
 }
 
-// Buffers and cells keep what a longer prompt left in them.
 TEST_P(KvModel, reused_cache_across_prompts_matches_a_fresh_cache) {
     const auto model = tiny("tiny-qwen3");
-    const auto first = random_ids(model, 150), others = random_ids(model, 200);
     for (const size_t n_ubatch : {4, 256}) {
-        auto reused = on_metal(model, {}, cache(n_ubatch));
-        for (const size_t length : {1, 3, 33, 70}) {
-            SCOPED_TRACE(fmt::format("{} tokens in graphs of {}", length, n_ubatch));
-            reused.engine->truncate(0);
-            reused.evaluate(first);
-            reused.engine->truncate(0);
-            auto fresh = on_metal(model, {}, cache(n_ubatch));
-            const auto prompt = std::span(others).subspan(100, length);
-            EXPECT_EQ(reused.evaluate(prompt, length), fresh.evaluate(prompt, length));
-            for (size_t i = 0; i < 3; ++i) {
-                const auto next = std::span(others).subspan(i, 1);
-                EXPECT_EQ(reused.evaluate(next), fresh.evaluate(next)) << "step " << i;
-            }
-        }
+        auto kept = std::vector<Running>();  // backends outlive their engines
+        expect_like_a_fresh_cache([&] {
+            kept.push_back(on_metal(model, {}, cache(n_ubatch)));
+            return kept.back().engine.get();
+        });
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, KvModel, testing::ValuesIn(kFormats), format_name);
+INSTANTIATE_TEST_SUITE_P(Formats, KvModel, testing::ValuesIn(kKvFormats), format_name);
 
 // How far the logits of a model are from those with an f32 cache: of a prompt and of the steps
 // after it, on one backend.
@@ -138,10 +115,6 @@ double distance_from_f32(const Model& model, bool is_metal, KvFormat format,
     return far;
 }
 
-double format_bar(KvFormat format) {
-    return format == KvFormat::F16 ? kLogitsF16CellsBar : kLogitsQ8_0CellsBar;
-}
-
 class MetalRoundedKv : public testing::TestWithParam<KvFormat> {};
 
 TEST_P(MetalRoundedKv, AnswersLikeF32OnTheStoryModel) {
@@ -153,7 +126,7 @@ TEST_P(MetalRoundedKv, AnswersLikeF32OnTheStoryModel) {
         "cat, the dog and the pig. One day she found some grains of wheat and asked who would "
         "help her to plant them. Not I, said the cat. Not I, said the dog.");
     ASSERT_GT(prompt.size() + 4, 65u);
-    EXPECT_LE(distance_from_f32(model, true, GetParam(), prompt), format_bar(GetParam()));
+    EXPECT_LE(distance_from_f32(model, true, GetParam(), prompt), rounded_cells_bar(GetParam()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, MetalRoundedKv, testing::Values(KvFormat::F16, KvFormat::Q8_0),
@@ -171,7 +144,7 @@ TEST_P(SlowRoundedKv, AnswersLikeF32InTheShapeOfQwen25_05B) {
     write_random_model(shape, DType::Q8_0, path);
     const auto model = load_model(path);
     EXPECT_LE(distance_from_f32(model, false, GetParam(), random_ids(model, 130)),
-              format_bar(GetParam()));
+              rounded_cells_bar(GetParam()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, SlowRoundedKv, testing::Values(KvFormat::F16, KvFormat::Q8_0),

@@ -12,6 +12,7 @@
 #include "backend/metal/metal_backend.h"
 #include "conformance/columns.h"
 #include "conformance/op_trial.h"
+#include "support/classic_attention.h"
 #include "support/software_metal.h"
 #include "support/temp_dir.h"
 
@@ -124,12 +125,7 @@ std::vector<std::string> complaints(const std::string& source, std::string_view 
     return found;
 }
 
-// No attention but the classic one.
-const MetalOptions kClassic = {.attention = {.flash = false,
-                                             .split = false,
-                                             .prefill_flash = false,
-                                             .three_pass = false,
-                                             .window_flash = false}};
+const MetalOptions kClassic = {.attention = kClassicAttention};
 const MetalOptions kThreePasses = {.attention = {.prefill_flash = false}};
 
 const MetalOptions kSplit = {.attention = {.flash = false}};

@@ -7,19 +7,16 @@
 #include <vector>
 
 #include "graph/op.h"
+#include "support/attention_cells.h"
 #include "support/weight_types.h"
 
 namespace minfer::test {
 
-struct Run {  // cells [first, first + length)
-    int32_t first = 0, length = 0;
-};
-
 struct Row {
     Op op;
-    Shape shape{1, 1, 1, 1};                     // of the output
-    std::vector<int32_t> indices = {};           // id, position or cell of each token
-    std::vector<std::vector<Run>> windows = {};  // of Attention: what each token sees
+    Shape shape{1, 1, 1, 1};            // of the output
+    std::vector<int32_t> indices = {};  // id, position or cell of each token
+    std::vector<Runs> windows = {};     // of Attention: what each token sees
     bool map = false;     // the window input lists runs of cells; else it is a span for each token
     float magnitude = 1;  // standard deviation of the activations
     bool slow = false;

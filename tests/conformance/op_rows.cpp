@@ -177,12 +177,6 @@ void add_ropes(Rows& rows) {
     }
 }
 
-struct Geometry {
-    size_t n_head = 4, n_head_kv = 2, head_dim = 64, n_ctx = 100;
-    KvFormat format = KvFormat::F32;
-    KvLayout layout() const { return kv_layout(format, n_head_kv * head_dim); }
-};
-
 Row stored(const Geometry& g, std::vector<int32_t> cells) {
     return {.op = op::KvStore{.layout = g.layout(), .n_ctx = g.n_ctx},
             .shape = {g.layout().width, g.n_ctx, 1, 1},
@@ -210,20 +204,15 @@ void add_stores(Rows& rows) {
 
 Row attention(const Geometry& g, std::vector<int32_t> positions) {
     auto row = Row{
-        .op = op::Attention{.n_head = g.n_head,
-                            .n_head_kv = g.n_head_kv,
-                            .head_dim = g.head_dim,
-                            .scale = 1 / std::sqrt(static_cast<float>(g.head_dim)),
-                            .layout = g.layout(),
-                            .n_ctx = g.n_ctx},
-        .shape = {g.n_head * g.head_dim, positions.size(), 1, 1},
+        .op = g.op(false),
+        .shape = {g.width(), positions.size(), 1, 1},
         .indices = std::move(positions),
     };
     for (const auto position : row.indices) row.windows.push_back({{0, position + 1}});
     return row;
 }
 
-Row windowed(const Geometry& g, std::vector<std::vector<Run>> windows, bool map) {
+Row windowed(const Geometry& g, std::vector<Runs> windows, bool map) {
     auto row = attention(g, std::vector<int32_t>(windows.size(), 0));
     std::get<op::Attention>(row.op).explicit_span = true;
     row.windows = std::move(windows);
@@ -232,9 +221,7 @@ Row windowed(const Geometry& g, std::vector<std::vector<Run>> windows, bool map)
 }
 
 std::vector<int32_t> positions_from(int32_t first, int32_t count) {
-    auto positions = std::vector<int32_t>();
-    for (int32_t i = 0; i < count; ++i) positions.push_back(first + i);
-    return positions;
+    return range(first, first + count);
 }
 
 void add_attentions(Rows& rows) {

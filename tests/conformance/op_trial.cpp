@@ -96,14 +96,9 @@ class TrialBuilder {
         const auto q = floats();
         trial_.sources.push_back({.floats = trial_.k});  // the region itself
         ints(row_.indices);
-        ints(row_.map ? runs() : spans());
-        auto windows = std::vector<reference::Cells>();
-        for (const auto& token : row_.windows) {
-            auto& cells = windows.emplace_back();
-            for (const auto& run : token)
-                for (int32_t i = 0; i < run.length; ++i) cells.push_back(run.first + i);
-        }
-        trial_.want = reference::attention(attention, q, trial_.k, trial_.v, windows);
+        ints(row_.map ? map_input(row_.windows) : span_input(spans()));
+        trial_.want =
+            reference::attention(attention, q, trial_.k, trial_.v, cells_of(row_.windows));
         trial_.bar = kAttentionBar;
     }
     void operator()(const op::FusedQkv& fused) {
@@ -226,20 +221,11 @@ class TrialBuilder {
         trial_.v = decoded_cells(layout, trial_.v_cells);
     }
 
-    std::vector<int32_t> spans() const {
-        auto data = std::vector<int32_t>();
-        for (const auto& token : row_.windows) data.push_back(token[0].first);
-        for (const auto& token : row_.windows) data.push_back(token[0].first + token[0].length);
-        return data;
-    }
-    std::vector<int32_t> runs() const {
-        auto data = std::vector<int32_t>(kv_map_elements(row_.windows.size()));
-        for (size_t t = 0; t < row_.windows.size(); ++t)
-            for (size_t i = 0; i < row_.windows[t].size(); ++i) {
-                data[(t * kKvMapMaxSpans + i) * 2] = row_.windows[t][i].first;
-                data[(t * kKvMapMaxSpans + i) * 2 + 1] = row_.windows[t][i].length;
-            }
-        return data;
+    std::vector<Span> spans() const {
+        auto spans = std::vector<Span>();
+        for (const auto& token : row_.windows)
+            spans.push_back({token[0].first, token[0].first + token[0].length});
+        return spans;
     }
 
     Trial& trial_;

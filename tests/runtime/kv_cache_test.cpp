@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "model/vocab.h"
+#include "support/kv_cells.h"
 #include "support/nmse.h"
+#include "support/reused_cache.h"
 #include "support/tiny_engine.h"
 #include "support/tolerances.h"
 
@@ -50,30 +52,18 @@ TEST_P(CacheOf, a_chunked_prefill_answers_like_an_unchunked_one) {
     }
 }
 
-// Cells keep what a longer prompt left in them.
 TEST_P(CacheOf, reused_cache_across_prompts_matches_a_fresh_cache) {
-    const auto first = some_tokens(150);
-    for (const size_t n_ubatch : {4, 256}) {
-        const TinyEngine reused("tiny-qwen3", DType::Q8_0, options(n_ubatch));
-        for (const size_t length : {1, 3, 33, 70}) {
-            reused.engine().truncate(0);
-            answer(reused.engine(), first, 1);
-            reused.engine().truncate(0);
-            const TinyEngine fresh("tiny-qwen3", DType::Q8_0, options(n_ubatch));
-            const auto tokens = some_tokens(length + 3, 100);
-            const auto prompt = std::span(tokens).first(length);
-            EXPECT_EQ(answer(reused.engine(), prompt, length),
-                      answer(fresh.engine(), prompt, length));
-            for (size_t i = length; i < tokens.size(); ++i) {
-                const auto next = std::span(tokens).subspan(i, 1);
-                EXPECT_EQ(answer(reused.engine(), next, 1), answer(fresh.engine(), next, 1));
-            }
-        }
-    }
+    const TinyModel tiny("tiny-qwen3", DType::Q8_0);
+    auto cpu = make_cpu_backend({});
+    for (const size_t n_ubatch : {4, 256})
+        test::expect_like_a_fresh_cache([&] {
+            auto engine = Engine::create(tiny.model, {cpu.get()}, options(n_ubatch));
+            MINFER_ASSERT(engine);
+            return *std::move(engine);
+        });
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, CacheOf,
-                         testing::Values(KvFormat::F32, KvFormat::F16, KvFormat::Q8_0),
+INSTANTIATE_TEST_SUITE_P(Formats, CacheOf, testing::ValuesIn(test::kKvFormats),
                          [](const auto& info) { return std::string(name(info.param)); });
 
 // Logits of every token of a story, in exact mode.
@@ -98,11 +88,11 @@ TEST(CacheFormats, LogitsOfTheStoryModelDifferFromThoseOverF32ByTheirClass) {
     const auto f32 = story_logits(*model, KvFormat::F32);
     const auto f16 = test::nmse(story_logits(*model, KvFormat::F16), f32);
     const auto q8_0 = test::nmse(story_logits(*model, KvFormat::Q8_0), f32);
-    EXPECT_LE(f16, test::kLogitsF16CellsBar);
-    EXPECT_LE(q8_0, test::kLogitsQ8_0CellsBar);
+    EXPECT_LE(f16, test::rounded_cells_bar(KvFormat::F16));
+    EXPECT_LE(q8_0, test::rounded_cells_bar(KvFormat::Q8_0));
     // They were other cells at all.
-    EXPECT_GT(f16, test::kLogitsF16CellsBar / 1e3);
-    EXPECT_GT(q8_0, test::kLogitsQ8_0CellsBar / 1e3);
+    EXPECT_GT(f16, test::rounded_cells_bar(KvFormat::F16) / 1e3);
+    EXPECT_GT(q8_0, test::rounded_cells_bar(KvFormat::Q8_0) / 1e3);
 }
 
 }  // namespace

@@ -185,43 +185,6 @@ TEST_F(MetalEngine, ARefusedAllocationIsAnErrorAndNotAReasonForTheCpu) {
     EXPECT_TRUE((*made)->evaluate(part(0, 5)));
 }
 
-// Buffers keep what a longer prompt left in them: positions, cells, windows, keys and values.
-TEST_F(MetalEngine, reused_cache_across_prompts_matches_a_fresh_cache) {
-    const TinyModel fused("tiny-qwen3", DType::Q8_0);
-    const auto long_prompt = some_tokens(24);
-    const auto other = std::vector<TokenId>(long_prompt.rbegin(), long_prompt.rend());
-    // In graphs of one size that is used again, and in one of its own for each prompt.
-    for (const size_t n_ubatch : {4, 24}) {
-        const auto options = EngineOptions{.n_ctx = 32, .n_ubatch = n_ubatch};
-        const auto start = [&] {
-            backends.push_back(*make_metal_backend());
-            auto made = Engine::create(fused.model, {backends.back().get(), cpu.get()}, options);
-            EXPECT_TRUE(made) << made.error().what;
-            return *std::move(made);
-        };
-        const auto reused = start();
-        for (const size_t length : {size_t{1}, size_t{3}, size_t{4}, size_t{7}}) {
-            SCOPED_TRACE(fmt::format("{} tokens in graphs of {}", length, n_ubatch));
-            ASSERT_TRUE(reused->evaluate(long_prompt));
-            for (size_t i = 0; i < 3; ++i) ASSERT_TRUE(reused->evaluate(part(i, 1)));
-            reused->truncate(0);
-            const auto fresh = start();
-            const auto prompt = std::span(other).first(length);
-            const auto got = reused->evaluate(prompt, length);
-            ASSERT_TRUE(got) << got.error().what;
-            const auto first = copy(*got);
-            EXPECT_EQ(copy(*fresh->evaluate(prompt, length)), first);
-            for (size_t i = 0; i < 3; ++i) {
-                const auto step = reused->evaluate(part(i, 1));
-                ASSERT_TRUE(step) << step.error().what;
-                const auto want = copy(*step);
-                EXPECT_EQ(copy(*fresh->evaluate(part(i, 1))), want) << "step " << i;
-            }
-            reused->truncate(0);
-        }
-    }
-}
-
 TEST_F(MetalEngine, ADecodedTokenAddsNoBuffer) {
     const auto one = engine();
     ASSERT_NE(one, nullptr);

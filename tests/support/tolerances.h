@@ -2,6 +2,8 @@
 // Every bar the backends are held to, as NMSE against a double-precision reference that reads the
 // operands as stored. f32 arithmetic lies one to two orders below each.
 
+#include "graph/op.h"
+
 namespace minfer::test {
 
 constexpr double kSiluBar = 1e-13;    // SiLU, SwiGLU: a few units in the last place
@@ -21,11 +23,13 @@ constexpr double kLogitsExactBar = 1e-10;
 constexpr double kLogitsHalfTilesBar = 1e-5;  // prompts go through tiles of half
 constexpr double kLogitsQuantizedActivationBar = 2e-2;
 // Against the same model over f32 cells.
-constexpr double kLogitsF16CellsBar = 2e-6;
-constexpr double kLogitsQ8_0CellsBar = 1e-3;
+constexpr double rounded_cells_bar(KvFormat format) {
+    return format == KvFormat::F32 ? 0 : format == KvFormat::F16 ? 2e-6 : 1e-3;
+}
 // One backend against the other over cells of one format: a key that they compute differently in
 // its last bit may be rounded up by one and down by the other.
-constexpr double kLogitsSameF16CellsBar = 1e-8;
-constexpr double kLogitsSameQ8_0CellsBar = 1e-5;
+constexpr double same_cells_bar(KvFormat format) {
+    return format == KvFormat::F32 ? kLogitsExactBar : format == KvFormat::F16 ? 1e-8 : 1e-5;
+}
 
 }  // namespace minfer::test

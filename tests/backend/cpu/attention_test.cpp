@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "backend/cpu/rig.h"
+#include "support/attention_cells.h"
 #include "support/kv_cells.h"
 #include "support/nmse.h"
 #include "support/random_data.h"
@@ -16,45 +17,20 @@ namespace {
 
 MINFER_FOR_EVERY_ISA(CpuAttention);
 
-using reference::Cells;
 using testing::HasSubstr;
-
-struct Geometry {
-    size_t n_head = 4, n_head_kv = 2, head_dim = 64, n_ctx = 100;
-    size_t width() const { return n_head * head_dim; }
-    size_t kv_width() const { return n_head_kv * head_dim; }
-};
 
 // A backend with one layer whose every cell is filled.
 struct Layer {
     explicit Layer(CpuOptions options, Geometry geometry = {}, KvFormat format = KvFormat::F32)
-        : g(geometry), rig(options), cells(rig, kv_layout(format, g.kv_width()), g.n_ctx) {}
+        : g(with(format, geometry)), rig(options), cells(rig, g.layout(), g.n_ctx) {}
 
-    op::Attention op() const {
-        return {.n_head = g.n_head,
-                .n_head_kv = g.n_head_kv,
-                .head_dim = g.head_dim,
-                .scale = 1 / std::sqrt(static_cast<float>(g.head_dim)),
-                .layout = cells.layout,
-                .n_ctx = g.n_ctx,
-                .explicit_span = true};
-    }
+    op::Attention op() const { return g.op(true); }
 
-    // Windows as spans [lo, hi) of each token.
-    Rig::Outcome spans(std::span<const float> q, const std::vector<std::array<int32_t, 2>>& spans) {
-        auto data = Cells();
-        for (const auto& span : spans) data.push_back(span[0]);
-        for (const auto& span : spans) data.push_back(span[1]);
-        return attend(q, data);
+    Rig::Outcome spans(std::span<const float> q, const std::vector<Span>& windows) {
+        return attend(q, span_input(windows));
     }
-    // Windows as (cell, length) runs of each token.
-    Rig::Outcome map(std::span<const float> q,
-                     const std::vector<std::vector<std::array<int32_t, 2>>>& tokens) {
-        auto data = Cells(tokens.size() * 8, 0);
-        for (size_t t = 0; t < tokens.size(); ++t)
-            for (size_t i = 0; i < tokens[t].size(); ++i)
-                for (size_t j = 0; j < 2; ++j) data[t * 8 + i * 2 + j] = tokens[t][i][j];
-        return attend(q, data);
+    Rig::Outcome map(std::span<const float> q, const std::vector<Runs>& windows) {
+        return attend(q, map_input(windows));
     }
     Rig::Outcome attend(std::span<const float> q, const Cells& window) {
         return attend(op(), q, window, cells.kv);
@@ -71,16 +47,15 @@ struct Layer {
         return reference::attention(op(), reference::widened(q), cells.k, cells.v, windows);
     }
 
+    static Geometry with(KvFormat format, Geometry geometry) {
+        geometry.format = format;
+        return geometry;
+    }
+
     Geometry g;
     Rig rig;
     KvCells cells;
 };
-
-Cells range(int32_t lo, int32_t hi) {
-    auto cells = Cells();
-    for (int32_t c = lo; c < hi; ++c) cells.push_back(c);
-    return cells;
-}
 
 // The query as scores over q8_0 cells take it outside of exact mode: 32 values to a scale.
 std::vector<float> in_8_bits(std::vector<float> q) {
@@ -196,7 +171,7 @@ TEST_P(CpuAttention, ATokenHasTheSameBitsAloneAmongOthersAndOnAnyThreadCount) {
         auto alone = Layer(settings, {}, format);
         const auto width = alone.g.width();
         const auto q = random_floats(width * 7, 28);
-        auto spans = std::vector<std::array<int32_t, 2>>();
+        auto spans = std::vector<Span>();
         for (int32_t t = 0; t < 7; ++t) spans.push_back({0, 80 + t});
         auto want = std::vector<float>();
         for (size_t t = 0; t < 7; ++t) {

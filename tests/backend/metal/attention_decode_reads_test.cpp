@@ -21,7 +21,7 @@ using testing::HasSubstr;
 // Bytes that the SIMD groups of one token's attention load besides their queries; what one of them
 // loads twice counts once: a cache has it. The kernel's arguments, a few dozen bytes, are counted
 // with the cells.
-double cell_bytes(const DecodeGeometry& g, CellType cells, const AttentionOptions& options) {
+double cell_bytes(const Geometry& g, CellType cells, const AttentionOptions& options) {
     const SoftwareMetal checked;
     const auto device = system_device();
     auto decoder = Decoder(g, cells, options);
@@ -45,7 +45,7 @@ TEST(MetalDecodeReads, QueryHeadsThatShareLoadsReadTheCellsOnceTogether) {
     for (const auto cells : metal::kCellTypes)
         for (const size_t group : {1, 2, 4, 5, 7, 8}) {
             SCOPED_TRACE(fmt::format("{} heads over {}", group, name(cells)));
-            const auto g = DecodeGeometry{.n_head = 2 * group, .n_head_kv = 2, .n_ctx = 130};
+            const auto g = Geometry{2 * group, 2, 64, 130};
             const auto once =
                 static_cast<double>(g.n_ctx * kv_layout(format_of(cells), 2 * 64).row_bytes * 2);
             const auto expect_times = [&](double bytes, size_t times) {
@@ -141,7 +141,7 @@ std::string attend(uint32_t threadgroup_bytes, const AttentionOptions& options) 
     auto profile = softmetal::default_profile();
     profile.max_threadgroup_memory_bytes = threadgroup_bytes;
     const auto small = Profile(profile);
-    return Decoder({}, CellType::F32, options).run(40).error;
+    return Decoder(decoded(), CellType::F32, options).run(40).error;
 }
 
 TEST(MetalDecodeLimits, AThreadgroupThatDoesNotFitIsRefusedWithBothSizes) {

@@ -22,7 +22,6 @@ constexpr size_t kHeadSizes[] = {64, 80, 96, 112, 128, 256};
 constexpr size_t kCellCounts[] = {1, 31, 32, 33, 63, 64, 65, 129, 300, 1025};
 
 constexpr AttentionOptions kSplitOnly = {.flash = false};
-constexpr AttentionOptions kClassicOnly = {.flash = false, .split = false};
 constexpr AttentionOptions kShared = {.share_kv_from = 1};
 
 AttentionOptions in_chunks(AttentionOptions options, uint32_t chunks) {
@@ -114,14 +113,14 @@ TEST(MetalDecode, PlansRefuseWhatTheyCannotCount) {
 
 TEST(MetalDecode, EachSwitchGoesToTheNextFamily) {
     const auto labels = [](AttentionOptions options) {
-        auto decoder = Decoder({}, CellType::F32, options);
+        auto decoder = Decoder(decoded(), CellType::F32, options);
         decoder.values(40);
         return decoder.labels();
     };
     EXPECT_THAT(labels({}), ElementsAre("attention_decode_64_f32", "attention_combine"));
     EXPECT_THAT(labels(kShared), ElementsAre("attention_decode_64_x2_f32", "attention_combine"));
     EXPECT_THAT(labels(kSplitOnly), ElementsAre("attention_split_f32", "attention_combine"));
-    EXPECT_THAT(labels(kClassicOnly), ElementsAre("attention_f32"));
+    EXPECT_THAT(labels(kClassicAttention), ElementsAre("attention_f32"));
 }
 
 void expect_reference(Decoder& decoder, size_t n_cells) {
@@ -134,12 +133,12 @@ TEST(MetalDecode, flash_attn_ext_isolation) {
         for (const auto head_dim : kHeadSizes) {
             SCOPED_TRACE(fmt::format("{} heads of {}", name(cells), head_dim));
             if (format_of(cells) == KvFormat::Q8_0 && head_dim % 32 != 0) continue;
-            auto decoder = Decoder({.head_dim = head_dim, .n_ctx = 1025}, cells, {});
+            auto decoder = Decoder(decoded(2, head_dim, 1025), cells, {});
             for (const auto n_cells : kCellCounts) expect_reference(decoder, n_cells);
             EXPECT_THAT(decoder.labels()[0], HasSubstr("attention_decode"));
         }
     for (const size_t head_dim : {64, 128}) {
-        auto decoder = Decoder({.head_dim = head_dim, .n_ctx = 4097}, CellType::F32, {});
+        auto decoder = Decoder(decoded(2, head_dim, 4097), CellType::F32, {});
         expect_reference(decoder, 4097);
     }
 }
@@ -149,7 +148,7 @@ TEST(MetalDecode, PackedCellsHoldHeadsThatAreNoWholeBlocks) {
     for (const auto cells : {CellType::Q8_0, CellType::Q8_0Split})
         for (const size_t head_dim : {80, 112}) {
             SCOPED_TRACE(fmt::format("{} heads of {}", name(cells), head_dim));
-            auto decoder = Decoder({.n_head = 4, .n_head_kv = 2, .head_dim = head_dim}, cells, {});
+            auto decoder = Decoder(Geometry{4, 2, head_dim, 300}, cells, {});
             for (const size_t n_cells : {1, 33, 300}) expect_reference(decoder, n_cells);
             EXPECT_THAT(decoder.labels()[0], HasSubstr("attention_decode"));
         }
@@ -159,7 +158,7 @@ TEST(MetalDecode, gqa_attn_split_isolation) {
     for (const auto cells : {CellType::F32, CellType::F16})
         for (const size_t head_dim : {64, 128}) {
             SCOPED_TRACE(fmt::format("{} heads of {}", name(cells), head_dim));
-            auto decoder = Decoder({.head_dim = head_dim, .n_ctx = 1025}, cells, kSplitOnly);
+            auto decoder = Decoder(decoded(2, head_dim, 1025), cells, kSplitOnly);
             for (const auto n_cells : kCellCounts) expect_reference(decoder, n_cells);
             EXPECT_THAT(decoder.labels()[0], HasSubstr("attention_split"));
         }
@@ -168,7 +167,7 @@ TEST(MetalDecode, gqa_attn_split_isolation) {
 TEST(MetalDecode, flash_attn_matches_split) {
     for (const auto cells : {CellType::F32, CellType::F16})
         for (const size_t head_dim : {64, 128}) {
-            const auto geometry = DecodeGeometry{.n_head = 6, .n_head_kv = 2, .head_dim = head_dim};
+            const auto geometry = Geometry{6, 2, head_dim, 300};
             auto flash = Decoder(geometry, cells, {});
             auto split = Decoder(geometry, cells, kSplitOnly);
             for (const size_t n_cells : {1, 33, 64, 65, 300})
@@ -179,11 +178,11 @@ TEST(MetalDecode, flash_attn_matches_split) {
 // Keys that grow with their cell: the largest score is the last one, in a step that is not whole,
 // and every step before it has another maximum.
 TEST(MetalDecode, gqa_attn_isolation) {
-    const auto geometry = DecodeGeometry{.n_head = 4, .n_head_kv = 2, .n_ctx = 300};
+    const auto geometry = Geometry{4, 2, 64, 300};
     const size_t width = 2 * 64;
     auto k = random_floats(geometry.n_ctx * width, 31);
     for (size_t i = 0; i < k.size(); ++i) k[i] *= 1 + static_cast<float>(i / width) / 32;
-    for (const auto& options : {kClassicOnly, kSplitOnly, AttentionOptions(), kShared}) {
+    for (const auto& options : {kClassicAttention, kSplitOnly, AttentionOptions(), kShared}) {
         auto decoder = Decoder(geometry, CellType::F32, options, k);
         for (const size_t n_cells : {1, 31, 33, 47, 65, 129, 299})
             expect_reference(decoder, n_cells);
@@ -194,8 +193,7 @@ TEST(MetalDecode, EveryGroupOfQueryHeadsSharesLoadsOrNot) {
     for (const size_t group : {1, 2, 3, 5, 7, 8})
         for (const size_t head_dim : {64, 112, 256}) {
             SCOPED_TRACE(fmt::format("{} heads of {}", group, head_dim));
-            const auto geometry =
-                DecodeGeometry{.n_head = 2 * group, .n_head_kv = 2, .head_dim = head_dim};
+            const auto geometry = Geometry{2 * group, 2, head_dim, 300};
             auto alone = Decoder(geometry, CellType::F32, {});
             auto shared = Decoder(geometry, CellType::F32, kShared);
             for (const size_t n_cells : {1, 33, 300}) {
@@ -208,7 +206,7 @@ TEST(MetalDecode, EveryGroupOfQueryHeadsSharesLoadsOrNot) {
         }
     for (const auto cells : metal::kCellTypes)
         for (const size_t group : {2, 7}) {
-            auto shared = Decoder({.n_head = group, .head_dim = 128}, cells, kShared);
+            auto shared = Decoder(decoded(group, 128), cells, kShared);
             expect_reference(shared, 300);
             EXPECT_THAT(shared.labels()[0], HasSubstr(group == 2 ? "_x2_" : "_x4_"));
         }
@@ -217,9 +215,9 @@ TEST(MetalDecode, EveryGroupOfQueryHeadsSharesLoadsOrNot) {
 // More chunks than steps leave some without a cell, fewer give some several steps.
 TEST(MetalDecode, ChunksOfAnyNumberGiveTheSameWithinRounding) {
     for (const auto& options : {AttentionOptions(), kShared, kSplitOnly}) {
-        auto one = Decoder({.n_head = 5}, CellType::F32, in_chunks(options, 1));
+        auto one = Decoder(decoded(5), CellType::F32, in_chunks(options, 1));
         for (const uint32_t chunks : {2, 3, 7, 16, 33, 128}) {
-            auto decoder = Decoder({.n_head = 5}, CellType::F32, in_chunks(options, chunks));
+            auto decoder = Decoder(decoded(5), CellType::F32, in_chunks(options, chunks));
             for (const size_t n_cells : {1, 64, 97, 300}) {
                 expect_reference(decoder, n_cells);
                 EXPECT_LE(nmse(decoder.values(n_cells), one.values(n_cells)), kAttentionBar)
@@ -232,7 +230,7 @@ TEST(MetalDecode, ChunksOfAnyNumberGiveTheSameWithinRounding) {
 TEST(MetalDecode, EveryRunHasTheSameBits) {
     SoftwareMetal device;
     for (const auto& options : {AttentionOptions(), kShared, kSplitOnly}) {
-        auto decoder = Decoder({.n_head = 7}, CellType::F16, options);
+        auto decoder = Decoder(decoded(7), CellType::F16, options);
         const auto first = decoder.values(300);
         for (const uint64_t order : {0, 1, 2}) {
             device.set_order_seed(order);
@@ -244,7 +242,7 @@ TEST(MetalDecode, EveryRunHasTheSameBits) {
 
 TEST(MetalDecode, ScoresOfAnySizeStayFiniteAndExact) {
     for (const auto& options : {AttentionOptions(), kShared, kSplitOnly}) {
-        auto decoder = Decoder({}, CellType::F32, options);
+        auto decoder = Decoder(decoded(), CellType::F32, options);
         for (auto& value : decoder.q) value *= 1e4f;
         expect_reference(decoder, 300);
     }
@@ -254,21 +252,21 @@ TEST(MetalDecode, ScoresOfAnySizeStayFiniteAndExact) {
 TEST(MetalDecode, ReadsNoCellPastTheToken) {
     for (const auto& options : {AttentionOptions(), kShared, kSplitOnly}) {
         auto k = random_floats(300 * 64, 21);
-        auto clean = Decoder({}, CellType::F32, options, k);
+        auto clean = Decoder(decoded(), CellType::F32, options, k);
         std::fill(k.begin() + ptrdiff_t{70} * 64, k.end(), NAN);
-        auto dirty = Decoder({}, CellType::F32, options, k);
+        auto dirty = Decoder(decoded(), CellType::F32, options, k);
         EXPECT_EQ(dirty.values(70), clean.values(70));
         // And none past the region's end, which a device that checks bounds reports.
-        auto exact = Decoder({.n_ctx = 70}, CellType::F32, options, {}, Placement::Exact);
+        auto exact = Decoder(decoded(2, 64, 70), CellType::F32, options, {}, Placement::Exact);
         expect_reference(exact, 70);
     }
 }
 
 TEST(MetalDecode, AScoreThatIsNoNumberShowsInItsHeadAndNoOther) {
     const auto is_nan = [](float x) { return std::isnan(x); };
-    for (const auto& options : {AttentionOptions(), kShared, kSplitOnly, kClassicOnly})
+    for (const auto& options : {AttentionOptions(), kShared, kSplitOnly, kClassicAttention})
         for (const size_t n_cells : {1, 40, 300}) {
-            auto decoder = Decoder({.n_head = 3}, CellType::F32, options);
+            auto decoder = Decoder(decoded(3), CellType::F32, options);
             const auto clean = decoder.values(n_cells);
             decoder.q[64 + 7] = NAN;
             const auto got = decoder.values(n_cells);
@@ -279,8 +277,8 @@ TEST(MetalDecode, AScoreThatIsNoNumberShowsInItsHeadAndNoOther) {
     // One key of the last step: every head sees it.
     auto k = random_floats(300 * 64, 21);
     k[64 * 298 + 3] = NAN;
-    for (const auto& options : {AttentionOptions(), kShared, kSplitOnly, kClassicOnly}) {
-        auto decoder = Decoder({.n_head = 3}, CellType::F32, options, k);
+    for (const auto& options : {AttentionOptions(), kShared, kSplitOnly, kClassicAttention}) {
+        auto decoder = Decoder(decoded(3), CellType::F32, options, k);
         EXPECT_TRUE(std::ranges::all_of(decoder.values(300), is_nan));
         EXPECT_TRUE(std::ranges::none_of(decoder.values(298), is_nan));
     }

@@ -58,7 +58,7 @@ TEST(MetalAttention, metal_attn_decode_step) {
     auto layer = Layer(rig, g);
     const auto k = random_floats(30 * g.kv_width(), 25), v = random_floats(30 * g.kv_width(), 26);
     const auto stored = std::vector{rig.floats(k), rig.floats(v), rig.ints(range(0, 30))};
-    const auto store = op::KvStore{.layout = g.op().layout, .n_ctx = g.n_ctx};
+    const auto store = op::KvStore{.layout = g.layout(), .n_ctx = g.n_ctx};
     const auto q = random_floats(g.width(), 27, 2);
     const auto in = std::vector{rig.floats(q), layer.kv.k, rig.ints(Cells{29})};
     const auto out = rig.buffer(g.width() * sizeof(float));
@@ -159,9 +159,8 @@ TEST(MetalAttention, CausalWindowsHaveTheBitsOfTheSameSpansAndIgnoreTheWindowInp
     auto layer = Layer(rig);
     const auto q = random_floats(layer.g.width() * 40, 34, 2);
     const auto causal = layer.causal(q, 7).values;
-    const auto spans = Layer::causal_spans(40, 7);
-    EXPECT_EQ(layer.windowed(q, spans).values, causal);
-    const auto other = Layer::causal_spans(40, 9);
+    EXPECT_EQ(layer.spans(q, causal_spans(40, 7)).values, causal);
+    const auto other = span_input(causal_spans(40, 9));
     EXPECT_EQ(layer.run(layer.g.op(false), q, range(7, 47), other).values, causal);
 }
 
@@ -226,7 +225,7 @@ TEST(MetalAttention, WindowsThatAreEmptyOrLeaveTheArenaAreRefusedWithTheirValues
     EXPECT_THAT(error({0, 1, 0, 0, 5, 1, 0, 0}), HasSubstr("an empty run ends the window"));
     EXPECT_THAT(error({0, 1, 2}),
                 HasSubstr("window input has 3 elements; for 1 tokens 2 (spans) or 8 (runs)"));
-    const auto missing = rig.run(layer.g.op(), {layer.g.width(), 1, 1, 1},
+    const auto missing = rig.run(layer.g.op(true), {layer.g.width(), 1, 1, 1},
                                  {rig.floats(q), layer.kv.k, rig.ints(Cells{0})}, layer.kv);
     EXPECT_THAT(missing.error, HasSubstr("window input has 0 elements"));
     EXPECT_THAT(layer.causal(q, 100).error, HasSubstr("position 100 of token 0"));

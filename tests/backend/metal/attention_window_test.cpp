@@ -103,7 +103,7 @@ TEST_P(MetalWindow, window_map_flash_matches_the_cpu_reference) {
             EXPECT_LE(error_of(layer, q, growing_maps(first, 30, gap)), kAttentionBar) << gap;
             // Another base of the shared run alone.
             auto wrong = growing_maps(first, 30, gap);
-            for (auto& runs : wrong) ++runs[0][0];
+            for (auto& runs : wrong) ++runs[0].first;
             EXPECT_GT(nmse(layer.map(q, wrong).values,
                            layer.want(q, cells_of(growing_maps(first, 30, gap)))),
                       1e-5);

@@ -10,6 +10,7 @@
 #include "backend/metal/kernels.h"
 #include "backend/metal/matmul.h"
 #include "backend/metal/rig.h"
+#include "support/classic_attention.h"
 #include "support/random_data.h"
 #include "support/weight_types.h"
 
@@ -69,11 +70,8 @@ const AttentionOptions kAttentionVariants[] = {
     {},
     {.stage_packed = true},
     {.flash = false, .prefill_flash = false, .window_flash = false},
-    {.flash = false,
-     .split = false,
-     .prefill_flash = false,
-     .three_pass = false,
-     .window_flash = false},
+    {.share_kv_from = 1},
+    kClassicAttention,
 };
 
 TEST(MetalDevice, metal_pipelines_compile) {
