@@ -1,15 +1,15 @@
 # In place of dependencies.cmake where the system's packages are for another system than the one that
 # is built for: what Debian's packages hold as headers. /usr/include itself would bring the wrong C
-# library, so each library is seen through a folder with one link.
+# library, so each library is seen through a folder with one link to its folder or header.
 find_package(Threads REQUIRED)
 
-function(minfer_headers target folder)
-    if(NOT IS_DIRECTORY /usr/include/${folder})
-        message(FATAL_ERROR "there is no /usr/include/${folder}: run ./test.sh once, which installs what is missing")
+function(minfer_headers target name)
+    if(NOT EXISTS /usr/include/${name})
+        message(FATAL_ERROR "there is no /usr/include/${name}: run ./test.sh once, which installs what is missing")
     endif()
-    set(place ${CMAKE_BINARY_DIR}/headers/${folder})
+    set(place ${CMAKE_BINARY_DIR}/headers/${name})
     file(MAKE_DIRECTORY ${place})
-    file(CREATE_LINK /usr/include/${folder} ${place}/${folder} SYMBOLIC)
+    file(CREATE_LINK /usr/include/${name} ${place}/${name} SYMBOLIC)
     add_library(${target} INTERFACE IMPORTED)
     target_include_directories(${target} SYSTEM INTERFACE ${place})
 endfunction()
@@ -27,3 +27,4 @@ add_library(fmt::fmt ALIAS minfer_fmt)
 
 minfer_headers(nlohmann_json::nlohmann_json nlohmann)
 minfer_headers(CLI11::CLI11 CLI)
+minfer_headers(xxhash::xxhash xxhash.h)

@@ -2,9 +2,9 @@
 # Works offline once everything is there.
 
 DEBIAN_PACKAGES=(clang-19 libclang-rt-19-dev clang-format-19 cmake ninja-build python3
-    libfmt-dev nlohmann-json3-dev libcli11-dev libgtest-dev libgmock-dev xz-utils
+    libfmt-dev nlohmann-json3-dev libcli11-dev libxxhash-dev libgtest-dev libgmock-dev xz-utils
     llvm-19-dev lld-19 python3-pip file)
-BREW_PACKAGES=(cmake ninja fmt nlohmann-json cli11 googletest xz)
+BREW_PACKAGES=(cmake ninja fmt nlohmann-json cli11 xxhash googletest xz)
 
 die() {
     echo "error: $*" >&2

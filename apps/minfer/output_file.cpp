@@ -6,45 +6,39 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
+
+#include "base/atomic_file.h"
 
 namespace minfer {
+namespace {
+
+// A device or pipe cannot be renamed over.
+Result<> write_into(const std::string& path, std::string_view content) {
+    const auto file = Descriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (file.number() < 0)
+        return fail(Fault::Io, "{}: cannot be written: {}", path, std::strerror(errno));
+    while (!content.empty()) {
+        const auto written = ::write(file.number(), content.data(), content.size());
+        if (written < 0 && errno != EINTR)
+            return fail(Fault::Io, "{}: cannot be written: {}", path, std::strerror(errno));
+        if (written > 0) content.remove_prefix(static_cast<size_t>(written));
+    }
+    return {};
+}
+
+}  // namespace
 
 Result<> write_file(const std::string& path, std::string_view content) {
     struct stat existing = {};
-    const bool special =  // a device or pipe cannot be renamed over: write into it
-        ::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode);
-    if (special && S_ISDIR(existing.st_mode)) return fail(Fault::Io, "{}: is a folder", path);
-    // A link goes on pointing at the file that is replaced.
-    std::error_code unresolved;
-    const auto target = std::filesystem::canonical(path, unresolved);
-    const auto place = unresolved ? path : target.string();
-    auto name = special ? place : place + ".XXXXXX";
-    const int file = special ? ::open(name.c_str(), O_WRONLY) : ::mkstemp(name.data());
-    if (file < 0) return fail(Fault::Io, "{}: cannot be written: {}", path, std::strerror(errno));
-    const auto give_up = [&]() -> Result<> {
-        const auto reason = std::strerror(errno);
-        ::close(file);
-        if (!special) ::unlink(name.c_str());
-        return fail(Fault::Io, "{}: cannot be written: {}", path, reason);
-    };
-    for (auto rest = content; !rest.empty();) {
-        const auto written = ::write(file, rest.data(), rest.size());
-        if (written < 0 && errno != EINTR) return give_up();
-        if (written > 0) rest.remove_prefix(static_cast<size_t>(written));
-    }
-    if (special) {
-        ::close(file);
-        return {};
-    }
-    // mkstemp makes the file private; give it the rights a plain new file would have.
-    const auto mask = ::umask(0);
+    const bool exists = ::stat(path.c_str(), &existing) == 0;
+    if (exists && !S_ISREG(existing.st_mode) && !S_ISDIR(existing.st_mode))
+        return write_into(path, content);
+    const auto mask = ::umask(0);  // the rights a plain new file would have
     ::umask(mask);
-    if (::fchmod(file, 0666 & ~mask) != 0 || ::fsync(file) != 0 ||
-        ::rename(name.c_str(), place.c_str()) != 0)
-        return give_up();
-    ::close(file);
-    return {};
+    auto file = MINFER_TRY(
+        AtomicFile::create(path, {.mode = static_cast<mode_t>(0666 & ~mask), .before_step = {}}));
+    MINFER_TRY(file.write(std::as_bytes(std::span(content))));
+    return file.commit();
 }
 
 }  // namespace minfer

@@ -1,41 +1,23 @@
 #include "base/mapped_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
+#include "base/descriptor.h"
+
 namespace minfer {
 namespace {
-
-struct Descriptor {
-    int fd;
-    ~Descriptor() {
-        if (fd >= 0) ::close(fd);
-    }
-};
 
 size_t round_up(size_t value, size_t step) { return (value + step - 1) / step * step; }
 
 }  // namespace
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
-    // Without O_NONBLOCK a named pipe would be waited for; regular files ignore it.
-    const auto file = Descriptor{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-    if (file.fd < 0)
-        return fail(errno == ENOENT ? Fault::NotFound : Fault::Io, "{}: {}", path.string(),
-                    std::strerror(errno));
-    struct stat status{};
-    if (::fstat(file.fd, &status) != 0)
-        return fail(Fault::Io, "{}: {}", path.string(), std::strerror(errno));
-    if (!S_ISREG(status.st_mode))
-        return fail(Fault::Io, "{}: is {}, expected a regular file", path.string(),
-                    S_ISDIR(status.st_mode) ? "a directory" : "a special file");
-    const auto size = static_cast<size_t>(status.st_size);
+    const auto file = MINFER_TRY(open_regular_file(path));
+    const auto size = static_cast<size_t>(file.size);
     const auto reserved = round_up(size, kMetalPage);
     if (size == 0) return MappedFile(nullptr, 0, 0);
 
@@ -53,7 +35,8 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
     auto* const end = first + span;
     if (tail != end) ::munmap(tail, static_cast<size_t>(end - tail));
 
-    if (::mmap(base, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file.fd, 0) == MAP_FAILED) {
+    if (::mmap(base, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file.descriptor.number(), 0) ==
+        MAP_FAILED) {
         const auto error =
             fail(Fault::Io, "{}: cannot map: {}", path.string(), std::strerror(errno));
         ::munmap(base, reserved);
