@@ -4,6 +4,7 @@
 
 #include "base/bytes_text.h"
 #include "graph/lower.h"
+#include "graph/reservation.h"
 #include "runtime/kv_format.h"
 
 namespace minfer {
@@ -27,8 +28,8 @@ Result<> check_kv_fits(const HParams& hp, KvFormat format, const EngineOptions& 
                 bytes_text(over ? SIZE_MAX : bytes), bytes_text(budget), largest);
 }
 
-GraphParams step(const EngineOptions& options, KvFormat format, size_t gpu_layers, size_t n_tokens,
-                 size_t n_out) {
+GraphParams step_params(const EngineOptions& options, KvFormat format, size_t gpu_layers,
+                        size_t n_tokens, size_t n_out) {
     const bool on_device = gpu_layers > 0, decode = n_tokens == 1 && on_device;
     return {.n_tokens = n_tokens,
             .n_out = n_out,
@@ -56,8 +57,8 @@ Result<std::unique_ptr<Engine>> Engine::create(const Model& model, std::vector<B
     MINFER_TRY(check_kv_fits(hparams, expected, options));
     const auto gpu_layers = std::min(options.gpu_layers, hparams.n_layer);
     const auto longest = std::min(options.n_ubatch, options.n_ctx);
-    const GraphParams steps[] = {step(options, expected, gpu_layers, 1, 1),
-                                 step(options, expected, gpu_layers, longest, 1)};
+    const GraphParams steps[] = {step_params(options, expected, gpu_layers, 1, 1),
+                                 step_params(options, expected, gpu_layers, longest, 1)};
     auto placed = MINFER_TRY(minfer::offload(model, backends, options.gpu_layers, steps));
     // Another one when no device is in use after all.
     const auto format = MINFER_TRY(choose_kv_format(options.kv_format, hparams, placed.backends));
@@ -69,6 +70,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const Model& model, std::vector<B
     auto engine = std::unique_ptr<Engine>(new Engine(model, std::move(placed), options, format));
     MINFER_TRY(engine->keep_fused_nodes_off_the_cpu());
     MINFER_TRY(engine->prepare(1, 1));
+    MINFER_TRY(engine->make_cache());
     return engine;
 }
 
@@ -81,7 +83,7 @@ Engine::Engine(const Model& model, Offload offload, EngineOptions options, KvFor
               [&model](const GraphParams& params) { return model.build(params); }) {}
 
 GraphParams Engine::params(size_t n_tokens, size_t n_out) const {
-    return step(options_, kv_format_, offload_.gpu_layers, n_tokens, n_out);
+    return step_params(options_, kv_format_, offload_.gpu_layers, n_tokens, n_out);
 }
 
 // A device may run a chain of plain nodes and not the fused form of it, for this shape or at all;
@@ -100,6 +102,26 @@ Result<> Engine::keep_fused_nodes_off_the_cpu() {
     return {};
 }
 
+// The regions were made when the first graph was bound.
+Result<> Engine::make_cache() {
+    const auto& hp = model_.hparams();
+    std::vector<KvCache::Layer> layers;
+    for (uint32_t il = 0; il < hp.n_layer; ++il) {
+        const auto regions = runner_.kv(il);
+        MINFER_ASSERT(regions);
+        layers.push_back(
+            {.backend = find_backend(offload_.backends, regions->k.backend), .regions = *regions});
+    }
+    cache_.emplace(options_.n_ctx, kv_layout(kv_format_, hp.kv_width()),
+                   op::Rope{.style = op::RopeStyle::NonInterleaved,
+                            .freq_base = hp.rope_freq_base,
+                            .freq_scale = hp.rope_freq_scale,
+                            .n_head = hp.n_head_kv,
+                            .head_dim = hp.head_dim},
+                   std::move(layers));
+    return {};
+}
+
 size_t Engine::kv_bytes() const {
     const auto& hparams = model_.hparams();
     return 2 * hparams.n_layer * options_.n_ctx *
@@ -110,19 +132,24 @@ Result<> Engine::prepare(size_t n_tokens, size_t n_out) {
     return runner_.bind(params(n_tokens, n_out));
 }
 
-Result<std::span<const float>> Engine::evaluate(std::span<const TokenId> tokens, size_t n_out,
-                                                const Progress& progress) {
-    if (n_out == 0 || n_out > tokens.size())
-        return fail(Fault::BadInput, "{} rows of logits wanted of {} tokens", n_out, tokens.size());
-    if (tokens.size() > options_.n_ctx - n_past_)
-        return fail(Fault::BadInput,
-                    "{} tokens after the {} already evaluated do not fit a context of {}",
-                    tokens.size(), n_past_, options_.n_ctx);
+Result<> Engine::check_ids(std::span<const TokenId> tokens) const {
     const auto n_vocab = model_.hparams().n_vocab;
     for (const auto id : tokens)
         if (static_cast<size_t>(id) >= n_vocab)
             return fail(Fault::BadInput, "token id {}, allowed are ids below {}",
                         static_cast<int32_t>(id), n_vocab);
+    return {};
+}
+
+Result<std::span<const float>> Engine::evaluate(SeqId seq, std::span<const TokenId> tokens,
+                                                size_t n_out, const Progress& progress) {
+    if (n_out == 0 || n_out > tokens.size())
+        return fail(Fault::BadInput, "{} rows of logits wanted of {} tokens", n_out, tokens.size());
+    if (seq == kMainSequence && !cache_->store().find(seq))
+        MINFER_TRY(cache_->reserve(seq, options_.n_ctx));
+    MINFER_TRY(cache_->store().check_append(seq, tokens.size()));
+    MINFER_TRY(check_ids(tokens));
+    const auto n_vocab = model_.hparams().n_vocab;
     // One row more than wanted: a graph always computes at least one.
     logits_.resize((n_out + 1) * n_vocab);
     const auto spare = std::span(logits_).last(n_vocab);
@@ -131,11 +158,11 @@ Result<std::span<const float>> Engine::evaluate(std::span<const TokenId> tokens,
         const auto end = std::min(begin + options_.n_ubatch, tokens.size());
         const auto wanted_from = std::max(begin, first_wanted);
         const auto rows = end > wanted_from ? end - wanted_from : 0;
-        MINFER_TRY(run(tokens.subspan(begin, end - begin),
+        const auto part = BatchPart{.seq = seq, .tokens = tokens.subspan(begin, end - begin)};
+        MINFER_TRY(run(std::span(&part, 1),
                        rows ? std::span(logits_).subspan((wanted_from - first_wanted) * n_vocab,
                                                          rows * n_vocab)
                             : spare));
-        n_past_ += end - begin;
         begin = end;
         if (progress && begin < tokens.size() && !progress(begin))
             return fail(Fault::Cancelled, "cancelled after {} of {} tokens", begin, tokens.size());
@@ -143,39 +170,60 @@ Result<std::span<const float>> Engine::evaluate(std::span<const TokenId> tokens,
     return std::span<const float>(logits_).first(n_out * n_vocab);
 }
 
-Result<> Engine::run(std::span<const TokenId> tokens, std::span<float> logits) {
-    const auto nt = tokens.size();
-    const auto n_out = logits.size() / model_.hparams().n_vocab;
-    MINFER_TRY(prepare(nt, n_out));
-
-    ids_.resize(nt);
-    positions_.resize(nt);
-    window_.resize(attn_span_elements(nt));
-    for (size_t t = 0; t < nt; ++t) {
-        ids_[t] = static_cast<int32_t>(tokens[t]);
-        positions_[t] = static_cast<int32_t>(n_past_ + t);
-        window_[t] = 0;
-        window_[nt + t] = positions_[t] + 1;
+Result<std::span<const float>> Engine::step(std::span<const BatchPart> parts) {
+    if (parts.empty()) return fail(Fault::BadInput, "a step of no sequences");
+    size_t n_tokens = 0;
+    for (size_t i = 0; i < parts.size(); ++i) {
+        const auto& [seq, tokens] = parts[i];
+        if (tokens.empty())
+            return fail(Fault::BadInput, "no tokens for sequence {}", std::to_underlying(seq));
+        for (size_t j = 0; j < i; ++j)
+            if (parts[j].seq == seq)
+                return fail(Fault::BadInput, "sequence {} twice in a step",
+                            std::to_underlying(seq));
+        MINFER_TRY(cache_->store().check_append(seq, tokens.size()));
+        MINFER_TRY(check_ids(tokens));
+        n_tokens += tokens.size();
     }
+    if (n_tokens > options_.n_ubatch)
+        return fail(Fault::BadInput, "{} tokens in a step, at most {} are allowed", n_tokens,
+                    options_.n_ubatch);
+    const auto n_logits = parts.size() * model_.hparams().n_vocab;
+    logits_.resize(std::max(logits_.size(), n_logits));
+    MINFER_TRY(run(parts, std::span(logits_).first(n_logits)));
+    return std::span<const float>(logits_).first(n_logits);
+}
+
+Result<> Engine::run(std::span<const BatchPart> parts, std::span<float> logits) {
+    const auto n_out = logits.size() / model_.hparams().n_vocab;
+    inputs_.fill(cache_->store(), parts, n_out);
+    auto wanted = params(inputs_.ids.size(), n_out);
+    wanted.explicit_span = inputs_.explicit_span;
+    wanted.kv_map = inputs_.kv_map;
+    MINFER_TRY(runner_.bind(wanted));
+
     const auto write = [&](std::string_view name, const std::vector<int32_t>& values) {
         return runner_.write_input(name, std::as_bytes(std::span(values)));
     };
-    MINFER_TRY(write("token_ids", ids_));
-    MINFER_TRY(write("positions", positions_));
-    MINFER_TRY(write("cells", positions_));  // one sequence from cell 0: cell == position
-    MINFER_TRY(write("attn_span", window_));
-    if (n_out < nt) {
-        tail_.resize(n_out);
-        for (size_t i = 0; i < n_out; ++i) tail_[i] = static_cast<int32_t>(nt - n_out + i);
-        MINFER_TRY(write("tail_ids", tail_));
-    }
+    MINFER_TRY(write("token_ids", inputs_.ids));
+    MINFER_TRY(write("positions", inputs_.positions));
+    MINFER_TRY(write("cells", inputs_.cells));
+    MINFER_TRY(write(inputs_.kv_map ? "kv_map" : "attn_span", inputs_.window));
+    if (n_out < inputs_.ids.size()) MINFER_TRY(write("tail_ids", inputs_.tail));
     MINFER_TRY(runner_.execute());
-    return runner_.read_output(0, logits);
+    MINFER_TRY(runner_.read_output(0, logits));
+    for (const auto& [seq, tokens] : parts) cache_->append(seq, tokens.size());
+    return {};
+}
+
+size_t Engine::n_past(SeqId seq) const {
+    const auto* const sequence = cache_->store().find(seq);
+    return sequence ? sequence->written : 0;
 }
 
 void Engine::truncate(size_t n_past) {
-    MINFER_ASSERT(n_past <= n_past_);
-    n_past_ = n_past;
+    MINFER_ASSERT(n_past <= this->n_past());
+    if (this->n_past() > 0) MINFER_ASSERT(cache_->truncate(kMainSequence, n_past));
 }
 
 }  // namespace minfer

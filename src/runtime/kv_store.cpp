@@ -163,7 +163,7 @@ Result<> KvStore::check_append(SeqId seq, size_t n) const {
     const auto& sequence = at(seq);
     if (n <= sequence.capacity() - sequence.written) return {};
     return fail(Fault::BadInput,
-                "sequence {}: {} more positions after {} do not fit its room for {}",
+                "sequence {}: {} tokens after the {} already evaluated do not fit its room for {}",
                 std::to_underlying(seq), n, sequence.written, sequence.capacity());
 }
 
@@ -184,12 +184,21 @@ size_t KvStore::cell(SeqId seq, size_t position) const {
 }
 
 std::vector<CellRun> KvStore::runs(SeqId seq, size_t n) const {
-    const auto& sequence = at(seq);
-    const auto shared = std::min(n, sequence.shared_rows());
-    auto result = first_rows(sequence.shared, shared);
-    MINFER_ASSERT(n > 0 && n - shared <= sequence.own.rows);
-    append_run(result, {.cell = sequence.own.cell, .rows = n - shared});
+    std::vector<CellRun> result;
+    runs(seq, n, result);
     return result;
+}
+
+void KvStore::runs(SeqId seq, size_t n, std::vector<CellRun>& to) const {
+    const auto& sequence = at(seq);
+    MINFER_ASSERT(n > 0 && n <= sequence.capacity());
+    to.clear();
+    for (const auto& run : sequence.shared) {
+        const auto taken = std::min(run.rows, n);
+        append_run(to, {.cell = run.cell, .rows = taken});
+        n -= taken;
+    }
+    append_run(to, {.cell = sequence.own.cell, .rows = n});
 }
 
 // Runs that became neighbours are one, and cells that only their last reader still shares are its
@@ -240,6 +249,18 @@ Result<> KvStore::check() const {
         }
     }
     return {};
+}
+
+bool KvChange::overwrites(const KvStore& before, SeqId seq) const {
+    const auto* const sequence = before.find(seq);
+    if (!sequence || sequence->written == 0) return false;
+    const auto runs = before.runs(seq, sequence->written);
+    const auto reads = [&](const CellRun& cells) {
+        return std::ranges::any_of(runs, [&](auto& run) { return overlap(run, cells); });
+    };
+    return (rotation && reads(rotation->cells)) || std::ranges::any_of(moves, [&](auto& move) {
+               return reads({.cell = move.to, .rows = move.rows});
+           });
 }
 
 Result<KvStore> KvStore::from_parts(size_t n_ctx, std::map<SeqId, KvSequence> sequences,

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -109,9 +110,9 @@ class KvStore {
     // may be changed: copy-on-write. OutOfMemory when its room does not hold them.
     Result<KvChange> make_own(SeqId seq, size_t first) const;
 
-    // Removes positions [first, first + rows); those behind slide down. KvChange::rotated tells
-    // which cells then hold keys of positions too high by `rows`. BadInput unless all of the
-    // positions are written, OutOfMemory when survivors that were shared do not fit.
+    // Removes positions [first, first + rows); those behind slide down and are turned back.
+    // BadInput unless all of the positions are written, OutOfMemory when survivors that were shared
+    // do not fit.
     Result<KvChange> remove(SeqId seq, size_t first, size_t rows) const;
 
     // Moves everything down to cell 0, in order, rooms kept; with `need`, no further than until a
@@ -128,6 +129,8 @@ class KvStore {
     // The cells of positions [0, n), in order, neighbours joined: 1 to kKvMapMaxSpans runs.
     // n of 1 up to the capacity.
     std::vector<CellRun> runs(SeqId seq, size_t n) const;
+    // The same into `to`, which allocates nothing once it has had so many.
+    void runs(SeqId seq, size_t n, std::vector<CellRun>& to) const;
 
     // BadInput naming the sequence unless everything above holds: runs inside the arena, own cells
     // nobody else's, no more written than there is room for.
@@ -155,11 +158,21 @@ class KvStore {
     KvCounters counters_;
 };
 
+// Cells whose keys were rotated for positions that are too high by `by`.
+struct KvRotation {
+    CellRun cells;
+    size_t position = 0;  // of the first cell, as it is to be
+    size_t by = 0;
+};
+
 struct KvChange {
-    std::vector<CellMove> moves;   // in this order
-    std::vector<CellRun> rotated;  // after the moves: cells whose keys turn back
-    size_t rotated_by = 0;         // by so many positions
-    KvStore state;                 // once that is done
+    std::vector<CellMove> moves;         // in this order
+    std::optional<KvRotation> rotation;  // after the moves
+    KvStore state;                       // once that is done
+
+    // Does carrying it out write to cells that `seq` can read before? After a failure they may hold
+    // anything.
+    bool overwrites(const KvStore& before, SeqId seq) const;
 };
 
 }  // namespace minfer

@@ -128,10 +128,9 @@ Result<KvChange> KvStore::remove(SeqId seq, size_t first, size_t rows) const {
     auto& after = change.state.at(seq);
     after.shared = first_rows(before.shared, kept);
     after.written = before.written - rows;
-    if (copied + moved > 0) {
-        change.rotated = {{.cell = own + to, .rows = copied + moved}};
-        change.rotated_by = rows;
-    }
+    if (copied + moved > 0)
+        change.rotation = {
+            .cells = {.cell = own + to, .rows = copied + moved}, .position = first, .by = rows};
     if (copied > 0) {
         ++change.state.counters_.copies_on_write;
         change.state.counters_.rows_copied_on_write += copied;

@@ -90,7 +90,7 @@ TEST(Engine, RefusalsNameTheNumbersAndChangeNothing) {
     };
     ASSERT_TRUE(engine.evaluate(std::span(tokens).first(10)));
     expect_refusal(engine.evaluate(std::span(tokens).first(7)),
-                   "7 tokens after the 10 already evaluated do not fit a context of 16");
+                   "7 tokens after the 10 already evaluated do not fit its room for 16");
     expect_refusal(engine.evaluate(std::span(tokens).first(2), 3),
                    "3 rows of logits wanted of 2 tokens");
     expect_refusal(engine.evaluate({}, 1), "1 rows of logits wanted of 0 tokens");

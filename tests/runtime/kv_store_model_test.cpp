@@ -5,10 +5,10 @@
 #include <array>
 #include <map>
 
-#include "kv_script.h"
 #include "runtime/kv_store.h"
+#include "support/kv_script.h"
 
-namespace minfer::testing {
+namespace minfer::test {
 namespace {
 
 // A row: which append wrote it, and how many positions its key was turned back since.
@@ -103,9 +103,9 @@ class World {
                                  arena_.begin() + static_cast<ptrdiff_t>(move.from + move.rows));
             std::ranges::copy(rows, arena_.begin() + static_cast<ptrdiff_t>(move.to));
         }
-        for (const auto& run : change->rotated)
-            for (auto cell = run.cell; cell < run.end(); ++cell)
-                arena_[cell].turned += static_cast<int64_t>(change->rotated_by);
+        if (const auto& turned = change->rotation)
+            for (auto cell = turned->cells.cell; cell < turned->cells.end(); ++cell)
+                arena_[cell].turned += static_cast<int64_t>(turned->by);
         store_ = std::move(change->state);
         return true;
     }
@@ -163,4 +163,4 @@ TEST(KvStoreModel, RandomOperationsKeepEachSequenceWhatItsOwnCacheWouldBe) {
 }
 
 }  // namespace
-}  // namespace minfer::testing
+}  // namespace minfer::test

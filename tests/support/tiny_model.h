@@ -10,17 +10,20 @@
 
 namespace minfer {
 
-// The bytes of the tiny model file of this shape ("tiny-qwen2", "tiny-qwen3") and weight type.
+// The bytes of a model file of this shape and weight type.
+inline std::vector<std::byte> random_model_bytes(const RandomModelShape& shape, DType type) {
+    gguf::Writer writer;
+    const auto added = add_random_model(writer, shape, type);
+    MINFER_ASSERT(added);
+    auto bytes = writer.bytes();
+    MINFER_ASSERT(bytes);
+    return *std::move(bytes);
+}
+
+// The same for a shape by its name ("tiny-qwen2", "tiny-qwen3").
 inline std::vector<std::byte> tiny_model_bytes(std::string_view shape_name, DType type) {
-    for (const auto& shape : random_model_shapes()) {
-        if (shape.name != shape_name) continue;
-        gguf::Writer writer;
-        const auto added = add_random_model(writer, shape, type);
-        MINFER_ASSERT(added);
-        auto bytes = writer.bytes();
-        MINFER_ASSERT(bytes);
-        return *std::move(bytes);
-    }
+    for (const auto& shape : random_model_shapes())
+        if (shape.name == shape_name) return random_model_bytes(shape, type);
     MINFER_ASSERT(!"unknown shape");
     return {};
 }

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace minfer::testing {
+namespace minfer::test {
 
 struct KvOp {
     enum Kind : uint8_t {
@@ -51,6 +51,10 @@ inline KvScript random_script(uint64_t seed, size_t n, uint32_t n_seq, size_t la
             .a = below(largest + 1),
             .b = below(largest + 1)};
         if (op.kind == KvOp::Append) op.a = 1 + below(most_tokens);
+        if (op.kind == KvOp::Remove) {
+            op.a = below(2 * most_tokens);
+            op.b = 1 + below(most_tokens);
+        }
         if (op.kind == KvOp::Share || op.kind == KvOp::Copy) {
             op.a = 1 + below(most_tokens);
             if (below(4) > 0) {
@@ -90,4 +94,4 @@ inline KvScript shrink(KvScript script, const std::function<bool(const KvScript&
     return script;
 }
 
-}  // namespace minfer::testing
+}  // namespace minfer::test
