@@ -212,7 +212,7 @@ Result<> Engine::run(std::span<const BatchPart> parts, std::span<float> logits) 
     if (n_out < inputs_.ids.size()) MINFER_TRY(write("tail_ids", inputs_.tail));
     MINFER_TRY(runner_.execute());
     MINFER_TRY(runner_.read_output(0, logits));
-    for (const auto& [seq, tokens] : parts) cache_->append(seq, tokens.size());
+    for (const auto& [seq, tokens] : parts) cache_->append(seq, tokens);
     return {};
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/kv_cache.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/turn_keys.h"
@@ -10,19 +11,52 @@ KvCache::KvCache(size_t n_ctx, KvLayout layout, op::Rope rope, std::vector<Layer
     : store_(n_ctx), layout_(layout), rope_(rope), layers_(std::move(layers)) {}
 
 Result<> KvCache::reserve(SeqId seq, size_t capacity) {
-    return carry_out(store_.reserve_or_compact(seq, capacity));
+    MINFER_TRY(carry_out(store_.reserve_or_compact(seq, capacity)));
+    tokens_[seq].ids.reserve(store_.find(seq)->capacity());  // so that appending allocates nothing
+    return {};
 }
 
 Result<> KvCache::set_capacity(SeqId seq, size_t capacity) {
     return carry_out(store_.set_capacity(seq, capacity));
 }
 
+void KvCache::release(SeqId seq) {
+    store_.release(seq);
+    tokens_.erase(seq);
+}
+
+Result<> KvCache::truncate(SeqId seq, size_t n) {
+    MINFER_TRY(store_.truncate(seq, n));
+    auto& tokens = tokens_[seq];
+    tokens.ids.resize(n);
+    tokens.exact = std::min(tokens.exact, n);
+    return {};
+}
+
+void KvCache::append(SeqId seq, std::span<const TokenId> tokens) {
+    store_.append(seq, tokens.size());
+    auto& known = tokens_[seq];
+    if (known.exact == known.ids.size()) known.exact += tokens.size();
+    known.ids.insert(known.ids.end(), tokens.begin(), tokens.end());
+}
+
+void KvCache::take_prefix(SeqId from, SeqId to, size_t rows) {
+    const auto& donor = tokens_[from];
+    auto& tokens = tokens_[to];
+    tokens.ids.assign(donor.ids.begin(), donor.ids.begin() + static_cast<ptrdiff_t>(rows));
+    tokens.exact = std::min(donor.exact, rows);
+}
+
 Result<> KvCache::share_prefix(SeqId from, SeqId to, size_t rows) {
-    return store_.share_prefix(from, to, rows);
+    MINFER_TRY(store_.share_prefix(from, to, rows));
+    take_prefix(from, to, rows);
+    return {};
 }
 
 Result<> KvCache::copy_prefix(SeqId from, SeqId to, size_t rows) {
-    return carry_out(store_.copy_prefix(from, to, rows));
+    MINFER_TRY(carry_out(store_.copy_prefix(from, to, rows)));
+    take_prefix(from, to, rows);
+    return {};
 }
 
 Result<> KvCache::make_own(SeqId seq, size_t first) {
@@ -30,7 +64,17 @@ Result<> KvCache::make_own(SeqId seq, size_t first) {
 }
 
 Result<> KvCache::remove(SeqId seq, size_t first, size_t rows) {
-    return carry_out(store_.remove(seq, first, rows));
+    MINFER_TRY(carry_out(store_.remove(seq, first, rows)));
+    auto& tokens = tokens_[seq];
+    const auto begin = tokens.ids.begin() + static_cast<ptrdiff_t>(first);
+    tokens.ids.erase(begin, begin + static_cast<ptrdiff_t>(rows));
+    if (rows > 0) tokens.exact = std::min(tokens.exact, first);
+    return {};
+}
+
+void KvCache::replace(KvStore store, std::map<SeqId, KvTokens> tokens) {
+    store_ = std::move(store);
+    tokens_ = std::move(tokens);
 }
 
 Result<> KvCache::compact(size_t need) { return carry_out(store_.compact(need)); }
@@ -51,7 +95,7 @@ Result<> KvCache::carry_out(Result<KvChange> change) {
     std::string lost;
     for (const auto& [seq, sequence] : before.sequences()) {
         if (!change->overwrites(before, seq)) continue;
-        store_.release(seq);
+        release(seq);
         lost += fmt::format("{}{}", lost.empty() ? "" : ", ", std::to_underlying(seq));
     }
     if (!lost.empty()) moved.error().what += fmt::format("; lost are the sequences {}", lost);

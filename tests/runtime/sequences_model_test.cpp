@@ -3,31 +3,15 @@
 
 #include "backend/cpu/cpu_backend.h"
 #include "support/sequence_world.h"
-#include "support/tiny_model.h"
+#include "support/small_model.h"
 
 namespace minfer::test {
 namespace {
 
-// Two blocks, 64 wide.
-std::vector<std::byte> small_model() {
-    return random_model_bytes({.name = "small-qwen3",
-                               .architecture = "qwen3",
-                               .n_layer = 2,
-                               .n_embd = 64,
-                               .n_ff = 128,
-                               .n_head = 2,
-                               .n_head_kv = 1,
-                               .head_dim = 64,
-                               .n_vocab = 384,
-                               .n_ctx = 512,
-                               .tied = true},
-                              DType::F32);
-}
-
 struct Sequences : testing::TestWithParam<KvFormat> {};
 
 TEST_P(Sequences, RandomOperationsChangeNoBitOfWhatEachOneAnswers) {
-    const auto model = TinyModel(small_model());
+    const auto model = TinyModel(small_model_bytes());
     const auto backend = make_cpu_backend({.threads = 1});
     constexpr size_t kSeeds = MINFER_SEQUENCE_SEEDS, kOps = MINFER_SEQUENCE_OPS;
     std::array<size_t, KvOp::kCount> done{};

@@ -37,6 +37,9 @@ class SequenceWorld {
             if (engine_->n_past(SeqId{id}) != alone->n_past())
                 return fmt::format("sequence {} has {} positions, not {}", id,
                                    engine_->n_past(SeqId{id}), alone->n_past());
+        for (const auto& [id, sequence] : engine_->cache().store().sequences())
+            if (engine_->cache().tokens().at(id).ids.size() != sequence.written)
+                return "tokens and positions do not agree";
         return {};
     }
 
@@ -141,7 +144,8 @@ class SequenceWorld {
         for_cells([&](size_t layer, KvCache::Part part) {
             write(to, layer, part, read(from, layer, part, rows));
         });
-        to.cache().append(kMainSequence, rows);
+        const auto& tokens = from.cache().tokens().at(kMainSequence).ids;
+        to.cache().append(kMainSequence, std::span(tokens).first(rows));
     }
 
     void remove(Engine& engine, size_t first, size_t rows) {
