@@ -33,10 +33,7 @@ Result<> write_file(const std::string& path, std::string_view content) {
     const bool exists = ::stat(path.c_str(), &existing) == 0;
     if (exists && !S_ISREG(existing.st_mode) && !S_ISDIR(existing.st_mode))
         return write_into(path, content);
-    const auto mask = ::umask(0);  // the rights a plain new file would have
-    ::umask(mask);
-    auto file = MINFER_TRY(
-        AtomicFile::create(path, {.mode = static_cast<mode_t>(0666 & ~mask), .before_step = {}}));
+    auto file = MINFER_TRY(AtomicFile::create(path, {.mode = new_file_mode(), .before_step = {}}));
     MINFER_TRY(file.write(std::as_bytes(std::span(content))));
     return file.commit();
 }

@@ -18,6 +18,12 @@ constexpr std::string_view kUnwritten = "cannot be written";
 
 }  // namespace
 
+mode_t new_file_mode() {
+    const auto mask = ::umask(0);
+    ::umask(mask);
+    return static_cast<mode_t>(0666 & ~mask);
+}
+
 Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path, Options options) {
     std::error_code unresolved;
     auto place = std::filesystem::canonical(path, unresolved);

@@ -19,6 +19,8 @@
 
 namespace minfer {
 
+mode_t new_file_mode();  // of a file that is made without further thought: 0666 less the umask
+
 class AtomicFile {
   public:
     // What touches the disk, in this order; Write as often as write() is called.

@@ -1,14 +1,10 @@
 #include "gguf/writer.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
+#include "base/atomic_file.h"
 #include "base/printable.h"
 #include "base/utf8.h"
 #include "gguf/header.h"
@@ -47,45 +43,6 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 uint64_t padding(uint64_t bytes, uint64_t alignment) {
     return (alignment - bytes % alignment) % alignment;
 }
-
-// A file that vanishes unless it is kept.
-class TemporaryFile {
-  public:
-    TemporaryFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
-    TemporaryFile(const TemporaryFile&) = delete;
-    TemporaryFile& operator=(const TemporaryFile&) = delete;
-    ~TemporaryFile() {
-        if (fd_ >= 0) ::close(fd_);
-        if (!kept_) ::unlink(path_.c_str());
-    }
-
-    Result<> append(std::span<const std::byte> bytes) {
-        while (!bytes.empty()) {
-            const auto written = ::write(fd_, bytes.data(), bytes.size());
-            if (written < 0 && errno == EINTR) continue;
-            if (written < 0)
-                return fail(Fault::Io, "{}: cannot write: {}", path_, std::strerror(errno));
-            bytes = bytes.subspan(static_cast<size_t>(written));
-        }
-        return {};
-    }
-
-    Result<> rename_to(const std::filesystem::path& path) {
-        // On disk before it takes the name: a crash leaves the old file or the new, never a half.
-        const bool synced = ::fsync(fd_) == 0;
-        const bool closed = ::close(std::exchange(fd_, -1)) == 0;
-        if (!synced || !closed || ::rename(path_.c_str(), path.c_str()) != 0)
-            return fail(Fault::Io, "{}: cannot finish writing: {}", path.string(),
-                        std::strerror(errno));
-        kept_ = true;
-        return {};
-    }
-
-  private:
-    std::string path_;
-    int fd_;
-    bool kept_ = false;
-};
 
 }  // namespace
 
@@ -235,17 +192,9 @@ Result<std::vector<std::byte>> Writer::bytes() const {
 }
 
 Result<> Writer::write(const std::filesystem::path& path) const {
-    // A device or a pipe would be replaced by the file.
-    std::error_code ignored;
-    const auto status = std::filesystem::status(path, ignored);
-    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-        return fail(Fault::BadInput, "{}: exists and is not a regular file", path.string());
-    const auto temporary = fmt::format("{}.{}.tmp", path.string(), ::getpid());
-    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) return fail(Fault::Io, "{}: cannot create: {}", temporary, std::strerror(errno));
-    TemporaryFile file(temporary, fd);
-    MINFER_TRY(stream([&](std::span<const std::byte> bytes) { return file.append(bytes); }));
-    return file.rename_to(path);
+    auto file = MINFER_TRY(AtomicFile::create(path, {.mode = new_file_mode(), .before_step = {}}));
+    MINFER_TRY(stream([&](std::span<const std::byte> bytes) { return file.write(bytes); }));
+    return file.commit();
 }
 
 }  // namespace minfer::gguf

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gguf/fingerprint.h"
 #include "gguf/reader.h"
 #include "graph/backend.h"
 #include "graph/params.h"
@@ -44,6 +45,8 @@ class Model {
     DType weight_dtype(std::string_view tensor) const;       // asserts that it exists
     std::string weight_name(std::string_view tensor) const;  // with the prefix, as registered
     size_t n_parameters() const;
+    // Tells it from other models, also from those of the same shape: gguf/fingerprint.h.
+    uint64_t fingerprint() const { return gguf::fingerprint(file_); }
 
     // The forward pass: inputs token_ids, positions, cells, attn_span or kv_map, and tail_ids when
     // fewer rows than tokens are wanted; one output, logits [n_vocab, n_out].
