@@ -169,7 +169,13 @@ Result<Devices> choose_devices(const DeviceOptions& options, const Environment& 
             continue;
         }
         if (is_gpu) announce_compiling(metal.options.library, console);
-        devices.backends.push_back(MINFER_TRY(entry->make()));
+        auto made = entry->make();
+        // As for a weight or a node that has no kernel there: the CPU runs the model.
+        if (!made && is_gpu && made.error().fault == Fault::Unsupported) {
+            devices.notes.push_back(fmt::format("metal: {}", made.error().what));
+            continue;
+        }
+        devices.backends.push_back(MINFER_TRY(std::move(made)));
         if (!is_gpu) continue;
         devices.gpu = metal_device_text(*devices.backends.back(), metal);
         devices.gpu_name = metal_device_name(*devices.backends.back());

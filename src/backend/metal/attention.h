@@ -43,8 +43,8 @@ struct AttentionKernels {
     CellStage stage;
     ThreePassAttention three_pass;
 
-    // Builds what attention of this shape takes and returns its scratch in bytes. Device or
-    // Unsupported, with the numbers, for a shape that a kernel cannot hold.
+    // Builds what attention of this shape takes and returns its scratch in bytes. Unsupported, with
+    // the numbers, for a shape that a kernel cannot hold.
     Result<size_t> prepare(Device& device, const AttentionShape& shape,
                            const AttentionOptions& options);
 };

@@ -26,8 +26,8 @@ struct DecodeAttention {
     Pipelines<CellType> split;
     Pipelines<std::monostate> combine;
 
-    // Return the scratch that the largest number of chunks takes, in bytes. Device or Unsupported,
-    // with the numbers, for a shape that a kernel cannot hold.
+    // Return the scratch that the largest number of chunks takes, in bytes. Unsupported, with the
+    // numbers, for a shape that a kernel cannot hold.
     Result<size_t> prepare_flash(Device& device, const AttentionShape& shape,
                                  const AttentionOptions& options);
     Result<size_t> prepare_split(Device& device, const AttentionShape& shape,

@@ -109,15 +109,17 @@ Result<Slice> Context::vector_weight(const Call& call, size_t index, size_t coun
     return placed->slice;
 }
 
+Result<> Context::prepare_matrix(DType dtype) {
+    return runs_as_weight(dtype) ? kernels.build_for(*device, dtype, options) : Result<>();
+}
+
 Result<Slice> Context::matrix_weight(const Call& call, size_t index, DType dtype, size_t in_dim,
-                                     size_t rows) {
+                                     size_t rows) const {
     const auto* const placed = MINFER_TRY(weight(call, index));
     const auto& found = placed->weight;
     if (found.dtype != dtype || found.shape != Shape{in_dim, rows, 1, 1})
         return fail(Fault::BadInput, "weight '{}' is {} [{}, {}], not {} [{}, {}]", found.name,
                     name(found.dtype), found.shape[0], found.shape[1], name(dtype), in_dim, rows);
-    // It was registered as what may have been a vector.
-    if (rows == 1) MINFER_TRY(kernels.build_for(*device, dtype, options));
     return placed->slice;
 }
 

@@ -53,7 +53,11 @@ struct Context {
     // else.
     Result<Slice> vector_weight(const Call& call, size_t index, size_t count) const;
     Result<Slice> matrix_weight(const Call& call, size_t index, DType dtype, size_t in_dim,
-                                size_t rows);
+                                size_t rows) const;
+    // The kernels for matrices of a node that is mapped. One of their own weights may not have
+    // brought them: an F32 matrix of one row looks like a vector, and nodes are asked for what they
+    // take before any weight is registered. Nothing for a type that does not run, which run() says.
+    Result<> prepare_matrix(DType dtype);
 
   private:
     Context(const MetalOptions& opts, std::unique_ptr<Device> dev)

@@ -77,6 +77,7 @@ Result<> check_geometry(const op::QkvProjection& qkv) {
 
 Result<size_t> prepare_projection(Context& context, const op::QkvProjection& qkv, bool has_biases) {
     MINFER_TRY(check_geometry(qkv));
+    MINFER_TRY(context.prepare_matrix(qkv.dtype));
     const auto variant = variant_of(context, qkv, has_biases);
     if (is_packed(variant.cells))
         return fail(Fault::Unsupported,
@@ -140,6 +141,11 @@ Result<size_t> prepare(Context& context, const Node&, const op::FusedQkv& fused)
 
 Result<size_t> prepare(Context& context, const Node&, const op::FusedQkvNorm& fused) {
     return prepare_projection(context, fused.qkv, false);
+}
+
+Result<size_t> prepare(Context& context, const Node&, const op::FusedFfn& ffn) {
+    MINFER_TRY(context.prepare_matrix(ffn.dtype));
+    return 0;
 }
 
 Result<> run(Context& context, const Call& call, const op::FusedQkv& fused) {

@@ -40,6 +40,11 @@ Result<Launch> plan_gather(size_t n_out, size_t pieces) {
     return Launch{.groups = {.x = ceil_div(threads, kThreads)}, .threads = {.x = kThreads}};
 }
 
+Result<size_t> prepare(Context& context, const Node&, const op::Embed& embed) {
+    MINFER_TRY(context.prepare_matrix(embed.dtype));
+    return 0;
+}
+
 Result<> run(Context& context, const Call& call, const op::Embed& embed) {
     const auto block = info(embed.dtype).block_values;
     if (embed.width == 0 || embed.width % block != 0)

@@ -7,6 +7,8 @@ namespace {
 
 constexpr uint32_t kWide = 32, kNarrow = 16;  // tokens of a tile
 
+uint32_t element_bytes(GemmTile tile) { return tile == GemmTile::Half ? 2 : 4; }
+
 }  // namespace
 
 GemmTile gemm_tile(DType dtype, const MetalOptions& options) {
@@ -16,12 +18,16 @@ GemmTile gemm_tile(DType dtype, const MetalOptions& options) {
 
 Result<GemmKernels> GemmKernels::build(const Device& device, DType dtype,
                                        const MetalOptions& options) {
-    const auto kernel = fmt::format("{}_{}", MINFER_TRY(weight_kernel_name("mul_mm", dtype)),
-                                    gemm_tile(dtype, options) == GemmTile::Half ? "half" : "float");
+    const auto family = MINFER_TRY(weight_kernel_name("mul_mm", dtype));
+    const auto tile = gemm_tile(dtype, options);
+    const auto build = [&](uint32_t tokens) {
+        return device.pipeline(
+            fmt::format("{}_{}_{}", family, tile == GemmTile::Half ? "half" : "float", tokens),
+            kMulMmThreads, mul_mm_shared_bytes(tokens, element_bytes(tile)));
+    };
     GemmKernels kernels;
-    kernels.wide = MINFER_TRY(device.pipeline(fmt::format("{}_{}", kernel, kWide), kMulMmThreads));
-    kernels.narrow =
-        MINFER_TRY(device.pipeline(fmt::format("{}_{}", kernel, kNarrow), kMulMmThreads));
+    kernels.wide = MINFER_TRY(build(kWide));
+    kernels.narrow = MINFER_TRY(build(kNarrow));
     return kernels;
 }
 
@@ -34,13 +40,12 @@ Result<GemmPlan> plan_gemm(DType dtype, size_t in_dim, size_t out_dim, size_t n_
                   .out_dim = MINFER_TRY(to_u32("rows of weights", out_dim)),
                   .n_tokens = MINFER_TRY(to_u32("tokens", n_tokens)),
                   .row_bytes = MINFER_TRY(to_u32("bytes of a row", row_bytes(dtype, in_dim)))};
-    return GemmPlan{
-        .launch = {.groups = {.x = ceil_div(args.n_tokens, tokens),
-                              .y = ceil_div(args.out_dim, uint32_t{kMulMmRows})},
-                   .threads = {.x = kMulMmThreads},
-                   .shared_bytes = mul_mm_shared_bytes(tokens, tile == GemmTile::Half ? 2 : 4)},
-        .args = args,
-        .narrow = narrow};
+    return GemmPlan{.launch = {.groups = {.x = ceil_div(args.n_tokens, tokens),
+                                          .y = ceil_div(args.out_dim, uint32_t{kMulMmRows})},
+                               .threads = {.x = kMulMmThreads},
+                               .shared_bytes = mul_mm_shared_bytes(tokens, element_bytes(tile))},
+                    .args = args,
+                    .narrow = narrow};
 }
 
 Result<> gemm(Context& context, const Matrices& matrices, const Slice& x, size_t n_tokens,

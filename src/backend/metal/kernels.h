@@ -1,8 +1,7 @@
 #pragma once
 // The pipelines of a backend. Those that any model needs are built when the backend is made, those
-// of a weight type when the first matrix of that type is registered, those that touch cells when a
-// graph with them is mapped; none while a model runs, except for an F32 matrix of one row where no
-// other matrix is F32.
+// of a weight type when the first matrix of that type is registered or a graph with one is mapped,
+// those that touch cells when a graph with them is mapped; none while a model runs.
 
 #include <map>
 
@@ -36,7 +35,7 @@ struct Kernels {
     std::map<DType, MatmulKernels> matmul;
     std::map<DType, GemmKernels> gemm;
 
-    // Errors name the kernel; Device for one that cannot have the threads it is launched with.
+    // Errors name the kernel, as Device::pipeline has them.
     static Result<Kernels> build(const Device& device);
     // For weight matrices of this type, as the options have them multiplied; does nothing the
     // second time. Unsupported when no kernel runs the type.

@@ -178,6 +178,11 @@ Result<> matmul(Context& context, const Matrices& matrices, const Slice& x, size
     return mul_mv(context, matrices, x, n_tokens, out, tier);
 }
 
+Result<size_t> prepare(Context& context, const Node&, const op::MatMul& op) {
+    MINFER_TRY(context.prepare_matrix(op.dtype));
+    return 0;
+}
+
 Result<> run(Context& context, const Call& call, const op::MatMul& op) {
     MINFER_TRY(check_product(op.dtype, op.in_dim, op.out_dim));
     const auto n_tokens = call.node->shape[1];

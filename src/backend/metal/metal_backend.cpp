@@ -100,7 +100,7 @@ Result<> MetalBackend::register_weight(const Weight& weight) {
                               "weight '{}': one-dimensional weights are F32, found {}", weight.name,
                               minfer::name(weight.dtype));
     // Vectors are F32 and every model has some. An F32 matrix of one row looks like one: should a
-    // node multiply it, Context::matrix_weight() builds the kernels.
+    // node multiply it, Context::prepare_matrix() builds the kernels.
     if (is_tall || weight.dtype != DType::F32)
         MINFER_TRY(context_->kernels.build_for(*context_->device, weight.dtype, context_->options));
     return context_->weights.add(weight);

@@ -129,7 +129,8 @@ class MetalBackend final : public Backend {
 std::optional<std::string> metal_unavailable();
 
 // Device with the reason when there is no device, or a kernel library or a kernel cannot be built;
-// NotFound, Io or BadInput naming a library file that does not load; BadInput for a bound.
+// Unsupported for a kernel that this device cannot hold; NotFound, Io or BadInput naming a library
+// file that does not load; BadInput for a bound.
 Result<std::unique_ptr<MetalBackend>> make_metal_backend(const MetalOptions& options = {});
 
 }  // namespace minfer

@@ -37,6 +37,9 @@ Result<size_t> prepare(Context&, const Node&, const op::KvStore&);
 Result<size_t> prepare(Context&, const Node&, const op::Attention&);
 Result<size_t> prepare(Context&, const Node&, const op::FusedQkv&);
 Result<size_t> prepare(Context&, const Node&, const op::FusedQkvNorm&);
+Result<size_t> prepare(Context&, const Node&, const op::FusedFfn&);
+Result<size_t> prepare(Context&, const Node&, const op::MatMul&);
+Result<size_t> prepare(Context&, const Node&, const op::Embed&);
 inline Result<size_t> prepare(Context&, const Node&, const auto&) { return 0; }
 
 }  // namespace minfer::metal

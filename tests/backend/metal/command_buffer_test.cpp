@@ -170,7 +170,7 @@ TEST_F(CommandBufferTest, ALaunchAboveTheLimitsIsRefusedBeforeItIsEncoded) {
     const auto large =
         commands.dispatch(through_shared, shared(most + 16), {whole(buffer)}, CountArgs{kCount});
     ASSERT_FALSE(large);
-    EXPECT_EQ(large.error().fault, Fault::Device);
+    EXPECT_EQ(large.error().fault, Fault::Unsupported);
     EXPECT_THAT(large.error().what,
                 AllOf(HasSubstr("'through_shared'"), HasSubstr(fmt::format("{}", limit + 16)),
                       HasSubstr(fmt::format("has {}", limit))));

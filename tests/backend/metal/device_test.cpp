@@ -128,15 +128,15 @@ TEST(MetalDevice, AKernelOfAWeightTypeThatCannotBeBuiltFailsTheLoadAndIsNamed) {
     EXPECT_TRUE(backend->register_weight(weight));
 }
 
-TEST(MetalDevice, AKernelThatCannotHaveItsThreadsFailsTheLoadWithBothNumbers) {
+TEST(MetalDevice, AKernelThatCannotHaveItsThreadsIsAReasonForTheCpuWithBothNumbers) {
     {
         const auto profile = Profile({.max_threads_per_threadgroup = 255});
         const auto backend = make_metal_backend();
         ASSERT_FALSE(backend);
-        EXPECT_EQ(backend.error().fault, Fault::Device);
+        EXPECT_EQ(backend.error().fault, Fault::Unsupported);
         EXPECT_THAT(backend.error().what,
                     AllOf(HasSubstr("kernel 'add_f32'"), HasSubstr("256 threads"),
-                          HasSubstr("can have 255")));
+                          HasSubstr("allowed are 255")));
     }
     const auto profile = Profile({.max_threads_per_threadgroup = 256});
     EXPECT_TRUE(make_metal_backend());

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backend/metal/attention.h"
 #include "backend/metal/rig.h"
 #include "softmetal/control.h"
 #include "support/random_data.h"
@@ -44,28 +45,93 @@ TEST(MetalLimits, AttentionNamesTheThreadgroupMemoryItWantsAndWhatThereIs) {
     EXPECT_EQ(attend(6144, 2), "");
 }
 
-// More tokens than the other kernels take: 33 in wide tiles, 9 in narrow ones.
-std::string multiply(DType dtype, uint32_t threadgroup_bytes, size_t n_tokens = 33) {
+Result<> register_matrix(DType dtype, uint32_t threadgroup_bytes) {
     const auto memory = ThreadgroupMemory(threadgroup_bytes);
-    auto rig = metal_rig();
-    rig.weight("w", dtype, {256, 8, 1, 1}, random_rows(dtype, 256 * 8, 1));
-    const auto op = op::MatMul{.weight = "w", .dtype = dtype, .in_dim = 256, .out_dim = 8};
-    return rig.run(op, {8, n_tokens, 1, 1}, {rig.floats(random_floats(256 * n_tokens, 2))}).error;
+    const auto backend = metal_backend();
+    const auto bytes = random_rows(dtype, 256 * 8, 1);
+    return backend->register_weight(
+        {.name = "w", .dtype = dtype, .shape = {256, 8, 1, 1}, .data = bytes});
 }
 
-TEST(MetalLimits, AMatrixProductNamesTheThreadgroupMemoryItWantsAndWhatThereIs) {
-    EXPECT_THAT(multiply(DType::Q4_K, 6128),
+TEST(MetalLimits, AMatrixNamesTheThreadgroupMemoryItsProductsWantAndWhatThereIs) {
+    const auto quantised = register_matrix(DType::Q4_K, 6128);
+    ASSERT_FALSE(quantised);
+    EXPECT_EQ(quantised.error().fault, Fault::Unsupported);
+    EXPECT_THAT(quantised.error().what,
                 testing::HasSubstr("kernel 'mul_mm_q4_k_half_32' wants 6144 bytes of threadgroup "
                                    "memory, the device has 6128"));
-    EXPECT_EQ(multiply(DType::Q4_K, 6144), "");
-    EXPECT_THAT(multiply(DType::Q4_K, 5104, 9),
-                testing::HasSubstr("kernel 'mul_mm_q4_k_half_16' wants 5120 bytes of threadgroup "
-                                   "memory, the device has 5104"));
-    EXPECT_EQ(multiply(DType::Q4_K, 5120, 9), "");
-    EXPECT_THAT(multiply(DType::BF16, 8192),
+    EXPECT_TRUE(register_matrix(DType::Q4_K, 6144));
+    const auto wide = register_matrix(DType::BF16, 8192);
+    ASSERT_FALSE(wide);
+    EXPECT_THAT(wide.error().what,
                 testing::HasSubstr("kernel 'mul_mm_bf16_float_32' wants 12288 bytes of threadgroup "
                                    "memory, the device has 8192"));
-    EXPECT_EQ(multiply(DType::BF16, 12288), "");
+    EXPECT_TRUE(register_matrix(DType::BF16, 12288));
+}
+
+// A node says so before any weight of the model is on the device.
+TEST(MetalLimits, ANodeThatMultipliesSaysSoWhenItIsPrepared) {
+    const auto prepare = [](uint32_t threadgroup_bytes, Op op) {
+        const auto memory = ThreadgroupMemory(threadgroup_bytes);
+        return metal_backend()->prepare({.name = "tested", .op = std::move(op)});
+    };
+    const auto products = std::vector<Op>{
+        op::MatMul{.weight = "w", .dtype = DType::Q4_K, .in_dim = 256, .out_dim = 8},
+        op::FusedFfn{.weights = {"w"}, .dtype = DType::Q4_K, .in_dim = 256, .width = 4},
+        op::Embed{.weight = "w", .dtype = DType::Q4_K, .width = 256, .vocab = 8}};
+    for (const auto& product : products) {
+        const auto refused = prepare(6128, product);
+        ASSERT_FALSE(refused) << op_name(product);
+        EXPECT_EQ(refused.error().fault, Fault::Unsupported);
+        EXPECT_THAT(refused.error().what, testing::HasSubstr("the device has 6128"));
+        EXPECT_TRUE(prepare(6144, product)) << op_name(product);
+    }
+}
+
+// By query heads of a KV head, as many SIMD groups as a threadgroup of these families has.
+TEST(MetalLimits, EveryFamilyOfAttentionComparesItsThreads) {
+    struct Case {
+        std::string_view kernel;
+        size_t n_tokens, group, threads;
+        AttentionOptions options;
+    };
+    const auto classic = AttentionOptions{.flash = false,
+                                          .split = false,
+                                          .prefill_flash = false,
+                                          .three_pass = false,
+                                          .window_flash = false};
+    auto split = classic, three_pass = classic;
+    split.split = three_pass.three_pass = true;
+    const auto cases = std::vector<Case>{{"attention_f32", 1, 8, 256, classic},
+                                         {"attention_f32", 9, 4, 128, classic},
+                                         {"attention_split_f32", 1, 8, 256, split},
+                                         {"attention_split_f32", 1, 4, 128, split},
+                                         {"attention_scores_64", 9, 1, 128, three_pass},
+                                         {"attention_decode_64_f32", 1, 1, 32, {}},
+                                         {"attention_prefill_f32_64_causal", 9, 1, 128, {}}};
+    for (const auto& c : cases)
+        for (const bool fits : {false, true}) {
+            auto profile = softmetal::default_profile();
+            const auto before = profile;
+            profile.max_threads_per_threadgroup = static_cast<uint32_t>(c.threads - !fits);
+            softmetal::set_default_profile(profile);
+            const auto device = *metal::Device::create("");
+            softmetal::set_default_profile(before);
+            metal::AttentionKernels kernels;
+            const auto built = kernels.prepare(*device,
+                                               {.n_tokens = c.n_tokens,
+                                                .n_head = c.group,
+                                                .n_head_kv = 1,
+                                                .head_dim = 64,
+                                                .n_ctx = 8},
+                                               c.options);
+            EXPECT_EQ(bool(built), fits) << c.kernel << " of " << c.group;
+            if (built || fits) continue;
+            EXPECT_EQ(built.error().fault, Fault::Unsupported);
+            EXPECT_EQ(built.error().what,
+                      fmt::format("kernel '{}' wants {} threads in a threadgroup, allowed are {}",
+                                  c.kernel, c.threads, c.threads - 1));
+        }
 }
 
 }  // namespace

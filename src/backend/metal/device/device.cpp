@@ -30,7 +30,8 @@ Result<std::unique_ptr<Device>> Device::create(const std::string& library) {
     return device;
 }
 
-Result<Pipeline> Device::pipeline(std::string_view kernel, size_t threads) const {
+Result<Pipeline> Device::pipeline(std::string_view kernel, size_t threads,
+                                  size_t shared_bytes) const {
     const AutoreleaseScope scope;
     const auto name = std::string(kernel);
     const auto function = NS::TransferPtr(
@@ -41,22 +42,18 @@ Result<Pipeline> Device::pipeline(std::string_view kernel, size_t threads) const
                                           : fmt::format("kernel library '{}'", library_path_),
                     kernel);
     NS::Error* error = nullptr;
-    auto state = NS::TransferPtr(device_->newComputePipelineState(function.get(), &error));
+    const auto state = NS::TransferPtr(device_->newComputePipelineState(function.get(), &error));
     if (!state)
         return fail(Fault::Device, "kernel '{}' cannot be built: {}", kernel, describe(error));
     if (state->threadExecutionWidth() != kSimdWidth)
-        return fail(Fault::Device, "kernel '{}' runs {} threads in a SIMD group here, not {}",
+        return fail(Fault::Unsupported, "kernel '{}' runs {} threads in a SIMD group here, not {}",
                     kernel, state->threadExecutionWidth(), kSimdWidth);
-    const size_t max_threads = state->maxTotalThreadsPerThreadgroup();
-    if (max_threads < threads)
-        return fail(Fault::Device,
-                    "kernel '{}' is launched with {} threads in a threadgroup, here it can have {}",
-                    kernel, threads, max_threads);
-    const size_t shared_bytes = state->staticThreadgroupMemoryLength();
-    return Pipeline{.state = std::move(state),
-                    .name = name,
-                    .max_threads = max_threads,
-                    .shared_bytes = shared_bytes};
+    auto pipeline = Pipeline{.state = state,
+                             .name = name,
+                             .max_threads = state->maxTotalThreadsPerThreadgroup(),
+                             .shared_bytes = state->staticThreadgroupMemoryLength()};
+    MINFER_TRY(check_threadgroup(pipeline, threads, shared_bytes));
+    return pipeline;
 }
 
 std::vector<std::string> Device::kernel_names() const {
@@ -68,18 +65,24 @@ std::vector<std::string> Device::kernel_names() const {
     return names;
 }
 
-Result<> Device::check_launch(const Pipeline& pipeline, const Launch& launch) const {
-    MINFER_ASSERT(launch.groups.count() > 0 && launch.threads.count() > 0);
-    if (launch.threads.count() > pipeline.max_threads)
-        return fail(Fault::Device, "kernel '{}' wants {} threads in a threadgroup, allowed are {}",
-                    pipeline.name, launch.threads.count(), pipeline.max_threads);
-    MINFER_ASSERT(launch.shared_bytes % 16 == 0);
-    if (const size_t wanted = pipeline.shared_bytes + launch.shared_bytes;
+Result<> Device::check_threadgroup(const Pipeline& pipeline, size_t threads,
+                                   size_t shared_bytes) const {
+    if (threads > pipeline.max_threads)
+        return fail(Fault::Unsupported,
+                    "kernel '{}' wants {} threads in a threadgroup, allowed are {}", pipeline.name,
+                    threads, pipeline.max_threads);
+    if (const auto wanted = pipeline.shared_bytes + shared_bytes;
         wanted > limits_.threadgroup_bytes)
-        return fail(Fault::Device,
+        return fail(Fault::Unsupported,
                     "kernel '{}' wants {} bytes of threadgroup memory, the device has {}",
                     pipeline.name, wanted, limits_.threadgroup_bytes);
     return {};
+}
+
+Result<> Device::check_launch(const Pipeline& pipeline, const Launch& launch) const {
+    MINFER_ASSERT(launch.groups.count() > 0 && launch.threads.count() > 0);
+    MINFER_ASSERT(launch.shared_bytes % 16 == 0);
+    return check_threadgroup(pipeline, launch.threads.count(), launch.shared_bytes);
 }
 
 Result<Buffer> Device::new_buffer(size_t bytes) const {

@@ -53,14 +53,16 @@ class Device {
     // library that does not load.
     static Result<std::unique_ptr<Device>> create(const std::string& library);
 
-    // NotFound for a name the library does not have, Device for one that cannot be built, whose
-    // SIMD groups are not kSimdWidth wide, or whose registers leave less than the `threads` that
-    // the largest threadgroup of its launches has.
-    Result<Pipeline> pipeline(std::string_view kernel, size_t threads) const;
+    // For launches whose largest threadgroup has so many threads and so much memory besides what
+    // the kernel declares. NotFound for a name the library does not have, Device for a kernel that
+    // cannot be built; Unsupported, with both numbers, where its SIMD groups are not kSimdWidth
+    // wide or the threadgroup does not fit.
+    Result<Pipeline> pipeline(std::string_view kernel, size_t threads,
+                              size_t shared_bytes = 0) const;
     std::vector<std::string> kernel_names() const;  // of the library, in no order
 
-    // Device when a threadgroup of the launch has more threads or memory than the kernel may have
-    // here, with both numbers.
+    // Unsupported when a threadgroup of the launch has more threads or memory than the kernel may
+    // have here, with both numbers.
     Result<> check_launch(const Pipeline& pipeline, const Launch& launch) const;
 
     // Shared memory, zeroed; `bytes` > 0. OutOfMemory with the size.
@@ -79,6 +81,7 @@ class Device {
   private:
     Device() = default;
     Result<> check_size(size_t bytes) const;
+    Result<> check_threadgroup(const Pipeline& pipeline, size_t threads, size_t shared_bytes) const;
 
     NS::SharedPtr<MTL::Device> device_;
     NS::SharedPtr<MTL::CommandQueue> queue_;

@@ -14,9 +14,11 @@ class Pipelines {
     // as of Device::pipeline and Device::check_launch.
     Result<> build(Device& device, const Variant& variant, std::string_view kernel,
                    const Launch& launch) {
-        if (!built_.contains(variant))
-            built_[variant] = MINFER_TRY(device.pipeline(kernel, launch.threads.count()));
-        return device.check_launch(built_[variant], launch);
+        if (const auto found = built_.find(variant); found != built_.end())
+            return device.check_launch(found->second, launch);
+        built_.emplace(variant, MINFER_TRY(device.pipeline(kernel, launch.threads.count(),
+                                                           launch.shared_bytes)));
+        return {};
     }
     // One that was built; BadInput when no graph with it was mapped.
     Result<const Pipeline*> find(const Variant& variant) const {

@@ -19,6 +19,7 @@ enum AttentionTile : uint32_t {
     kTileStride = kTileDims + 4,  // floats; no two of 32 lanes meet in a bank
     kAttentionMaxHeadDim = 256,
     kAttentionMaxSimdGroups = 8,  // query heads of a threadgroup
+    kAttentionMaxThreads = kAttentionMaxSimdGroups * 32,
 };
 
 struct AttentionArgs {

@@ -44,6 +44,7 @@ struct AttentionRows {
 
 // Cell: how cells lie in memory. kVectors: vectors of four dimensions that a lane owns; head_dim <= 128 * kVectors.
 template <typename Cell, uint kVectors>
+[[max_total_threads_per_threadgroup(kAttentionMaxThreads)]]
 kernel void attention(device const float* q [[buffer(0)]],
                       device const uchar* k [[buffer(1)]],
                       device const uchar* v [[buffer(2)]],

@@ -12,6 +12,7 @@ struct LeadingCells {
 };
 
 template <typename Cell>
+[[max_total_threads_per_threadgroup(kAttentionMaxThreads)]]
 kernel void attention_split(device const float* q [[buffer(0)]],
                             device const uchar* k [[buffer(1)]],
                             device const uchar* v [[buffer(2)]],
