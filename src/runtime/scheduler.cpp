@@ -1,0 +1,136 @@
+#include "runtime/scheduler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/prefix_match.h"
+
+namespace minfer {
+
+Scheduler::Scheduler(Engine& engine, SchedulerOptions options)
+    : engine_(engine),
+      options_(options),
+      batches_(options.batch.value_or(engine.offload().on_device())) {
+    const auto most = engine.options().n_ubatch;
+    options_.n_slots = std::max<size_t>(options_.n_slots, 1);
+    options_.prompt_chunk = std::clamp<size_t>(options_.prompt_chunk, 1, most);
+    options_.decode_batch = std::clamp<size_t>(options_.decode_batch, 1, most);
+}
+
+Result<RequestId> Scheduler::submit(Request request) {
+    if (request.prompt.empty() || request.prompt.size() >= engine_.n_ctx())
+        return fail(Fault::BadInput,
+                    "a prompt of {} tokens, at least 1 and at most {} are allowed in a context "
+                    "of {}",
+                    request.prompt.size(), engine_.n_ctx() - 1, engine_.n_ctx());
+    const auto id = RequestId{++last_id_};
+    waiting_.push_back({.id = id, .request = std::move(request)});
+    return id;
+}
+
+void Scheduler::cancel(RequestId id) { cancelled_.insert(id); }
+
+bool Scheduler::step() {
+    drop_cancelled();
+    admit();
+    if (const auto pieces = choose(); !pieces.empty()) run(pieces);
+    return !running_.empty() || !waiting_.empty();
+}
+
+void Scheduler::drop_cancelled() {
+    for (const auto id : std::exchange(cancelled_, {})) {
+        const auto running = std::ranges::find(running_, id, &Running::id);
+        if (running != running_.end()) {
+            running->result.end = RequestEnd::Cancelled;
+            finish(*running, running->result);
+            continue;
+        }
+        const auto waiting = std::ranges::find(waiting_, id, &Waiting::id);
+        if (waiting == waiting_.end()) continue;
+        const auto request = std::move(waiting->request);
+        waiting_.erase(waiting);
+        request.done(
+            RequestResult{.end = RequestEnd::Cancelled, .n_prompt = request.prompt.size()});
+    }
+}
+
+// Decoding first, so that a long prompt delays no answer by more than a chunk of it. Whoever had
+// its turn goes to the end of the line.
+std::vector<Scheduler::Piece> Scheduler::choose() {
+    std::vector<Piece> pieces;
+    size_t n_tokens = 0;
+    const auto add = [&](Running& running, size_t n) {
+        pieces.push_back({.running = &running, .n_tokens = n});
+        n_tokens += n;
+    };
+    const auto piece_of = [&](const Running& running) {
+        return std::min(running.pending.size(), options_.prompt_chunk - n_tokens);
+    };
+    if (!batches_) {
+        if (!running_.empty()) add(running_.front(), piece_of(running_.front()));
+    } else {
+        for (auto& running : running_)
+            if (!running.is_prompt() && pieces.size() < options_.decode_batch) add(running, 1);
+        for (auto& running : running_)
+            if (running.is_prompt() && n_tokens < options_.prompt_chunk)
+                add(running, piece_of(running));
+    }
+    for (const auto& piece : pieces)
+        running_.splice(running_.end(), running_,
+                        std::ranges::find(running_, piece.running->id, &Running::id));
+    return pieces;
+}
+
+void Scheduler::run(const std::vector<Piece>& pieces) {
+    parts_.clear();
+    for (const auto& [running, n] : pieces)
+        parts_.push_back({.seq = running->seq, .tokens = std::span(running->pending).first(n)});
+    const auto logits = engine_.step(parts_);
+    if (!logits) {
+        for (const auto& [running, n] : pieces) finish(*running, std::unexpected(logits.error()));
+        return;
+    }
+    const auto n_vocab = engine_.model().hparams().n_vocab;
+    for (size_t i = 0; i < pieces.size(); ++i) {
+        auto& running = *pieces[i].running;
+        const auto begin = running.pending.begin();
+        running.pending.erase(begin, begin + static_cast<ptrdiff_t>(pieces[i].n_tokens));
+        if (running.pending.empty()) advance(running, logits->subspan(i * n_vocab, n_vocab));
+    }
+}
+
+void Scheduler::advance(Running& running, std::span<const float> logits) {
+    auto& result = running.result;
+    const auto end = [&](RequestEnd reason) {
+        result.end = reason;
+        finish(running, result);
+    };
+    if (running.request.max_tokens == 0) return end(RequestEnd::TokenLimit);
+    const auto token = running.request.next(logits);
+    if (!token) return finish(running, std::unexpected(token.error()));
+    if (!*token) return end(RequestEnd::Stopped);
+    ++result.n_generated;
+    running.pending.push_back(**token);
+    if (result.n_generated >= running.request.max_tokens) return end(RequestEnd::TokenLimit);
+    const auto* const sequence = engine_.cache().store().find(running.seq);
+    if (sequence->written == sequence->capacity() && !grow(running.seq))
+        return end(RequestEnd::ContextFull);
+}
+
+// What the request evaluated stays for others to reuse, unless a failure may have spoiled it.
+void Scheduler::finish(Running& running, const Result<RequestResult>& result) {
+    auto& cache = engine_.cache();
+    const auto seq = running.seq;
+    const auto written = engine_.n_past(seq);
+    if (result && options_.reuse && written > 0) {
+        MINFER_ASSERT(cache.set_capacity(seq, written));  // giving back needs no move
+        idle_.push_back(seq);
+    } else {
+        cache.release(seq);
+    }
+    const auto request = std::move(running.request);
+    running_.erase(std::ranges::find(running_, running.id, &Running::id));
+    request.done(result);
+}
+
+}  // namespace minfer
