@@ -18,8 +18,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr size_t kHeadSizes[] = {64, 80, 96, 112, 128, 256};
-// One, and either side of steps of 32 and of pairs of them.
-constexpr size_t kCellCounts[] = {1, 31, 32, 33, 63, 64, 65, 129, 300, 1025};
+// One, and either side of steps of 32, of pairs of them and of blocks of 64.
+constexpr size_t kCellCounts[] = {1, 31, 32, 33, 63, 64, 65, 72, 96, 98, 129, 197, 300, 1025};
 
 constexpr AttentionOptions kSplitOnly = {.flash = false};
 constexpr AttentionOptions kShared = {.share_kv_from = 1};
@@ -137,10 +137,12 @@ TEST(MetalDecode, flash_attn_ext_isolation) {
             for (const auto n_cells : kCellCounts) expect_reference(decoder, n_cells);
             EXPECT_THAT(decoder.labels()[0], HasSubstr("attention_decode"));
         }
-    for (const size_t head_dim : {64, 128}) {
-        auto decoder = Decoder(decoded(2, head_dim, 4097), CellType::F32, {});
-        expect_reference(decoder, 4097);
-    }
+    for (const auto cells : metal::kCellTypes)
+        for (const size_t head_dim : {64, 128}) {
+            SCOPED_TRACE(fmt::format("{} heads of {}", name(cells), head_dim));
+            auto decoder = Decoder(decoded(2, head_dim, 4097), cells, {});
+            expect_reference(decoder, 4097);
+        }
 }
 
 // A head need not be whole blocks as long as a cell is.
@@ -158,8 +160,9 @@ TEST(MetalDecode, gqa_attn_split_isolation) {
     for (const auto cells : {CellType::F32, CellType::F16})
         for (const size_t head_dim : {64, 128}) {
             SCOPED_TRACE(fmt::format("{} heads of {}", name(cells), head_dim));
-            auto decoder = Decoder(decoded(2, head_dim, 1025), cells, kSplitOnly);
+            auto decoder = Decoder(decoded(2, head_dim, 4097), cells, kSplitOnly);
             for (const auto n_cells : kCellCounts) expect_reference(decoder, n_cells);
+            expect_reference(decoder, 4097);
             EXPECT_THAT(decoder.labels()[0], HasSubstr("attention_split"));
         }
 }

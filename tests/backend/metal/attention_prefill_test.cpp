@@ -3,9 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backend/metal/attention_rig.h"
-#include "support/nmse.h"
-#include "support/tolerances.h"
+#include "backend/metal/attention_grid.h"
 
 namespace minfer::test {
 namespace {
@@ -84,34 +82,18 @@ TEST(MetalPrefill, flash_attn_blk_isolation) {
         }
 }
 
-TEST(MetalPrefill, flash_prefill_matches_the_cpu_reference_at_every_kv_tail) {
-    auto rig = metal_rig();
-    for (const auto& [head_dim, format] :
-         {std::pair{64, KvFormat::F32}, std::pair{64, KvFormat::F16},
-          std::pair{128, KvFormat::F32}}) {
-        auto layer = Layer(rig, {.n_head = 2,
-                                 .n_head_kv = 1,
-                                 .head_dim = static_cast<size_t>(head_dim),
-                                 .n_ctx = 200,
-                                 .format = format});
-        for (const size_t n_cells : {63, 64, 65, 72, 96, 98, 127, 128, 129, 197})
-            for (const size_t n_tokens : {3, 64, 70}) {
-                if (n_tokens > n_cells) continue;
-                const auto q = random_floats(layer.g.width() * n_tokens, 43, 2);
-                EXPECT_LE(nmse(last_tokens(layer, q, n_cells).values,
-                               want_last_tokens(layer, q, n_cells)),
-                          kAttentionBar)
-                    << n_tokens << " tokens up to cell " << n_cells;
-            }
-    }
-}
+using MetalPrefillOf = MetalKind;
+INSTANTIATE_TEST_SUITE_P(Kinds, MetalPrefillOf, testing::ValuesIn(kKinds), kind_name);
 
-TEST(MetalPrefill, ALongContextMatchesTheReference) {
-    auto rig = metal_rig();
-    auto layer = Layer(rig, {.n_head = 2, .n_head_kv = 1, .n_ctx = 4097});
-    const auto q = random_floats(layer.g.width() * 9, 44, 2);
-    EXPECT_LE(nmse(last_tokens(layer, q, 4097).values, want_last_tokens(layer, q, 4097)),
-              kAttentionBar);
+TEST_P(MetalPrefillOf, flash_prefill_matches_the_cpu_reference_at_every_kv_tail) {
+    auto some = layer(200);
+    for (const int32_t n_tokens : {3, 64, 70, 197}) {
+        const auto q = queries(some, n_tokens);
+        for (const auto n_cells : kCellCounts)
+            if (n_tokens <= n_cells) expect_causal(some, q, n_cells);
+    }
+    auto many = layer(kManyCells + 1);
+    expect_causal(many, queries(many, 9), kManyCells);
 }
 
 // Blocks begin at cell 0 for every piece, and what a token does not see leaves no trace.

@@ -1,123 +1,34 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backend/metal/attention_rig.h"
+#include "backend/metal/attention_grid.h"
 #include "backend/metal/context.h"
-#include "support/nmse.h"
-#include "support/tolerances.h"
 
 namespace minfer::test {
 namespace {
 
-constexpr int32_t kTokens = 197;  // neither whole tiles of queries nor whole blocks of cells
-
-// `windows` holds one for each token and is what the layer's spans() or map() takes.
-template <class Windows>
-double error_of(Layer& layer, std::span<const float> q, const Windows& windows) {
-    const auto got = [&] {
-        if constexpr (std::is_same_v<Windows, std::vector<Span>>)
-            return layer.spans(q, windows);
-        else
-            return layer.map(q, windows);
-    }();
-    EXPECT_EQ(got.error, "");
-    return nmse(got.values, layer.want(q, cells_of(windows)));
-}
-
-// The V row of one cell for each token, as every query head of its KV head gets it.
-std::vector<float> rows_of_v(const Layer& layer, std::span<const int32_t> cells) {
-    const auto& g = layer.g;
-    auto rows = std::vector<float>();
-    for (const auto cell : cells)
-        for (size_t h = 0; h < g.n_head; ++h) {
-            const auto at = static_cast<size_t>(cell) * g.kv_width() +
-                            h / (g.n_head / g.n_head_kv) * g.head_dim;
-            rows.insert(rows.end(), &layer.v[at], &layer.v[at] + g.head_dim);
-        }
-    return rows;
-}
-
-// Token t sees the cells [first, first + t + 1).
-std::vector<Span> growing_spans(int32_t first, int32_t n_tokens = kTokens) {
-    auto spans = std::vector<Span>();
-    for (int32_t t = 0; t < n_tokens; ++t) spans.push_back({first, first + t + 1});
-    return spans;
-}
-
-// Token t sees `shared` cells from `first` on and, `gap` cells further, t + 1 of its own.
-std::vector<Runs> growing_maps(int32_t first, int32_t shared, int32_t gap,
-                               int32_t n_tokens = kTokens) {
-    auto maps = std::vector<Runs>();
-    for (int32_t t = 0; t < n_tokens; ++t)
-        maps.push_back({{first, shared}, {first + shared + gap, t + 1}});
-    return maps;
-}
-
-struct Kind {
-    size_t head_dim;
-    KvFormat format;
-};
-
-void PrintTo(const Kind& kind, std::ostream* out) {
-    *out << name(kind.format) << " cells, heads of " << kind.head_dim;
-}
-
-class MetalWindow : public testing::TestWithParam<Kind> {
+class MetalWindow : public MetalKind {
   protected:
-    Geometry geometry() const {
-        return {.n_head = 2,
-                .n_head_kv = 1,
-                .head_dim = GetParam().head_dim,
-                .n_ctx = 340,
-                .format = GetParam().format};
-    }
+    Layer layer_ = layer(340);
+    std::vector<float> many_ = queries(layer_, kManyTokens), few_ = queries(layer_, 9);
 };
+
+INSTANTIATE_TEST_SUITE_P(Kinds, MetalWindow, testing::ValuesIn(kKinds), kind_name);
 
 TEST_P(MetalWindow, window_flash_matches_the_cpu_reference) {
-    auto rig = metal_rig();
-    auto layer = Layer(rig, geometry());
-    const auto q = random_floats(layer.g.width() * kTokens, 61, 2);
-    for (const int32_t first : {0, 64, 96}) {
-        SCOPED_TRACE(first);
-        auto one_cell = std::vector<Span>();
-        for (const auto cell : range(first, first + kTokens)) one_cell.push_back({cell, cell + 1});
-        EXPECT_EQ(layer.spans(q, one_cell).values, rows_of_v(layer, range(first, first + kTokens)));
-        EXPECT_LE(error_of(layer, q, growing_spans(first)), kAttentionBar);
-        // The same windows, each a cell further.
-        EXPECT_GT(nmse(layer.spans(q, growing_spans(first + 1)).values,
-                       layer.want(q, cells_of(growing_spans(first)))),
-                  1e-3);
+    for (const auto first : kFirstCells) {
+        expect_spans(layer_, many_, first, kManyTokens);
+        for (const auto n_cells : kCellCounts) expect_spans(layer_, few_, first, n_cells);
     }
 }
 
 TEST_P(MetalWindow, window_map_flash_matches_the_cpu_reference) {
-    auto rig = metal_rig();
-    auto layer = Layer(rig, geometry());
-    const auto q = random_floats(layer.g.width() * kTokens, 62, 2);
-    for (const int32_t first : {0, 64, 96}) {
-        SCOPED_TRACE(first);
-        auto one_cell = std::vector<Runs>();
-        for (const auto cell : range(first, first + kTokens)) one_cell.push_back({{cell, 1}});
-        EXPECT_EQ(layer.map(q, one_cell).values, rows_of_v(layer, range(first, first + kTokens)));
-        for (const int32_t gap : {0, 8}) {
-            EXPECT_LE(error_of(layer, q, growing_maps(first, 30, gap)), kAttentionBar) << gap;
-            // Another base of the shared run alone.
-            auto wrong = growing_maps(first, 30, gap);
-            for (auto& runs : wrong) ++runs[0].first;
-            EXPECT_GT(nmse(layer.map(q, wrong).values,
-                           layer.want(q, cells_of(growing_maps(first, 30, gap)))),
-                      1e-5);
+    for (const auto first : kFirstCells)
+        for (const auto gap : kGaps) {
+            expect_maps(layer_, many_, first, kManyTokens + 30, gap);
+            for (const auto n_cells : kCellCounts) expect_maps(layer_, few_, first, n_cells, gap);
         }
-    }
 }
-
-INSTANTIATE_TEST_SUITE_P(Heads, MetalWindow,
-                         testing::Values(Kind{64, KvFormat::F32}, Kind{64, KvFormat::F16},
-                                         Kind{128, KvFormat::F32}, Kind{128, KvFormat::F16}),
-                         [](const auto& info) {
-                             return fmt::format("Of{}_{}", info.param.head_dim,
-                                                name(info.param.format));
-                         });
 
 TEST(MetalWindows, EveryOtherHeadSizeMatchesTheReference) {
     auto rig = metal_rig();
