@@ -8,6 +8,7 @@
 #include "backend/cpu/cpu_backend.h"
 #include "backend/metal/metal_backend.h"
 #include "softmetal/control.h"
+#include "support/sequence_checks.h"
 #include "support/sequence_world.h"
 #include "support/small_model.h"
 #include "support/tolerances.h"
@@ -15,33 +16,81 @@
 namespace minfer::test {
 namespace {
 
-struct MetalSequences : testing::TestWithParam<KvFormat> {};
-
-TEST_P(MetalSequences, RandomOperationsKeepWhatEachOneAnswers) {
-    const auto model = TinyModel(small_model_bytes());
-    const auto cpu = make_cpu_backend({.threads = 1, .activations = CpuActivations::F32});
-    // The system's device is one object while somebody holds it: the backend's as well.
-    const auto device = NS::TransferPtr(MTL::CreateSystemDefaultDevice());
-    softmetal::set_checks(device.get(), softmetal::Checks::All);
-    const auto metal = make_metal_backend({});
-    ASSERT_TRUE(metal) << metal.error().what;
-    const auto make = [&] {
-        auto engine = Engine::create(model.model, {metal->get(), cpu.get()},
-                                     {.n_ctx = 96, .n_ubatch = 16, .kv_format = GetParam()});
+struct MetalSequences : testing::TestWithParam<KvFormat> {
+    MetalSequences() {
+        softmetal::set_checks(device.get(), softmetal::Checks::All);
+        auto made = make_metal_backend({});
+        MINFER_ASSERT(made);
+        metal = *std::move(made);
+    }
+    std::unique_ptr<Engine> make(size_t n_ctx) {
+        auto engine = Engine::create(model.model, {metal.get(), cpu.get()},
+                                     {.n_ctx = n_ctx, .n_ubatch = 16, .kv_format = GetParam()});
         MINFER_ASSERT(engine && (*engine)->offload().on_device());
         return *std::move(engine);
-    };
+    }
+
+    TinyModel model{small_model_bytes()};
+    std::unique_ptr<CpuBackend> cpu =
+        make_cpu_backend({.threads = 1, .activations = CpuActivations::F32});
+    // The system's device is one object while somebody holds it: the backend's as well.
+    NS::SharedPtr<MTL::Device> device = NS::TransferPtr(MTL::CreateSystemDefaultDevice());
+    std::unique_ptr<MetalBackend> metal;
+};
+
+// With f32 and q8_0 as controls on one fixture.
+TEST_P(MetalSequences, an_f16_region_shifts_within_its_class) {
+    expect_removal_within_its_class([&] { return make(160); });
+}
+
+// A sequence that comes to lie at cell 0 takes the causal kernels, which add up in another order.
+TEST_P(MetalSequences, a_compaction_between_steps_keeps_the_continuation) {
+    expect_compaction_keeps_the_continuation([&] { return make(160); }, kLogitsExactBar);
+}
+
+// A move that fails costs the sequences whose rows it was to write over, which the error names;
+// the others go on.
+TEST_P(MetalSequences, AFailedMoveCostsOnlyTheSequencesItTouches) {
+    const auto engine = make(96);
+    auto& cache = engine->cache();
+    for (const uint32_t seq : {1, 2, 3}) {
+        ASSERT_TRUE(cache.reserve(SeqId{seq}, 20));
+        answer(*engine, SeqId{seq}, numbered_tokens(6 + 4 * seq, seq));
+    }
+    cache.release(SeqId{2});
+    ASSERT_TRUE(cache.reserve(SeqId{4}, 12));
+    answer(*engine, SeqId{4}, numbered_tokens(5, 4));
+    // Sequence 3 goes down from cell 40 to 32 and so over its own rows.
+    softmetal::fail_next_command_buffer(device.get(), MTL::CommandBufferErrorInternal);
+    const auto failed = cache.compact();
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().fault, Fault::Device);
+    EXPECT_THAT(failed.error().what, testing::EndsWith("; lost are the sequences 3"));
+    EXPECT_EQ(cache.store().find(SeqId{3}), nullptr);
+    const auto fresh = make(96);
+    for (const uint32_t seq : {1, 4}) {
+        ASSERT_TRUE(fresh->cache().reserve(SeqId{seq}, 20));
+        answer(*fresh, SeqId{seq}, numbered_tokens(seq == 4 ? 5 : 10, seq));
+        EXPECT_LE(nmse(answer(*engine, SeqId{seq}, numbered_tokens(2)),
+                       answer(*fresh, SeqId{seq}, numbered_tokens(2))),
+                  same_cells_bar(GetParam()));
+    }
+    EXPECT_TRUE(cache.compact());
+}
+
+TEST_P(MetalSequences, RandomOperationsKeepWhatEachOneAnswers) {
     const auto run = [&](const KvScript& script, SequenceWorld& world) {
         for (const auto& op : script)
             if (const auto what = world.run(op); !what.empty()) return what;
         return std::string();
     };
     const auto script = random_script(1, 300, 4, 48, 8);
-    auto world = SequenceWorld(make, same_cells_bar(GetParam()));
+    auto world = SequenceWorld([&] { return make(96); }, same_cells_bar(GetParam()));
     const auto what = run(script, world);
     ASSERT_EQ(what, "") << "cut down to\n"
                         << describe(shrink(script, [&](const KvScript& shorter) {
-                               auto again = SequenceWorld(make, same_cells_bar(GetParam()));
+                               auto again = SequenceWorld([&] { return make(96); },
+                                                          same_cells_bar(GetParam()));
                                return !run(shorter, again).empty();
                            }));
     EXPECT_GT(world.done()[KvOp::Append], 20u);
