@@ -67,6 +67,12 @@ bool is_decode(const Row& row) {
     const auto* const attention = std::get_if<op::Attention>(&row.op);
     return attention != nullptr && !attention->explicit_span && row.tokens() == 1;
 }
+// Attention over heads that tiles and chunks run beyond the specified sizes.
+bool has_uncommon_heads(const Row& row) {
+    const auto* const attention = std::get_if<op::Attention>(&row.op);
+    return attention != nullptr && (attention->head_dim == 80 || attention->head_dim == 96 ||
+                                    attention->head_dim == 112 || attention->head_dim == 256);
+}
 bool is_norm(const Row& row) {
     return std::holds_alternative<op::RmsNorm>(row.op) ||
            std::holds_alternative<op::QkNorm>(row.op) ||
@@ -108,6 +114,10 @@ std::vector<Column> metal_columns(const std::function<void(std::string_view)>& t
         varied(column("metal_shared_q8_0_blocks",
                       {.attention = {.split_blocks = false, .share_kv_from = 1}}),
                [](const Row& row) { return is_decode(row) && has_q8_0_cells(row); }),
+        varied(column("metal_staged_decode", {.attention = {.stage_packed = true}}),
+               [](const Row& row) { return is_decode(row) && has_q8_0_cells(row); }),
+        varied(column("metal_common_heads", {.attention = {.any_head_size = false}}),
+               has_uncommon_heads),
         varied(column("metal_seven_chunks", {.attention = {.chunks = 7}}), is_decode),
         varied(column("metal_narrow_norm", {.rms_norm_256 = false}), is_norm),
         varied(column("metal_q8_0_blocks", {.attention = {.split_blocks = false}}), has_q8_0_cells),
