@@ -5,6 +5,7 @@
 #include "model/vocab.h"
 #include "model_options.h"
 #include "prompt.h"
+#include "runtime/context_shift.h"
 #include "runtime/generate.h"
 #include "sampling_options.h"
 #include "units.h"
@@ -25,6 +26,8 @@ struct RunOptions {
     bool display_prompt = false;
     bool special = false;
     bool timings = true;
+    bool context_shift = false;
+    std::optional<int64_t> keep;
 };
 
 void add_answer_flags(Flags& flags, RunOptions& options) {
@@ -35,6 +38,13 @@ void add_answer_flags(Flags& flags, RunOptions& options) {
     flags.value("-r,--stop,--reverse-prompt", "TEXT",
                 "End before this text appears; up to 32 times", append_text(options.stop));
     flags.flag("--ignore-eos", "Never end before -n", [&] { options.ignore_eos = true; });
+    flags.flag("--context-shift",
+               "When the context is full, forget half of what lies behind --keep and go on",
+               [&] { options.context_shift = true; });
+    flags.flag("--no-context-shift", "Stop when the context is full (default)",
+               [&] { options.context_shift = false; });
+    flags.value("--keep", "N", "First tokens of the prompt that a shift keeps; -1 = all of it (0)",
+                set_number(options.keep, int64_t{-1}));
     flags.flag("--display-prompt", "Print the prompt before the answer",
                [&] { options.display_prompt = true; });
     flags.flag("--no-display-prompt", "Print the answer only (default)",
@@ -86,7 +96,7 @@ std::string speed_text(size_t count, double seconds) {
 
 void note_timings(Console& console, const Generation& result, const Engine& engine) {
     // The first token comes out of the prompt's logits: the clock ran for the steps after it.
-    const auto steps = engine.n_past() - result.n_prompt_done;
+    const auto steps = engine.n_past() + result.n_shifted - result.n_prompt_done;
     const auto part = result.n_prompt_done < result.n_prompt
                           ? fmt::format("{} of ", result.n_prompt_done)
                           : std::string();
@@ -95,6 +105,19 @@ void note_timings(Console& console, const Generation& result, const Engine& engi
                  speed_text(result.n_prompt_done, result.prompt_seconds),
                  counted(result.tokens.size(), "token"), speed_text(steps, result.decode_seconds),
                  describe(result.reason));
+    if (result.n_shifted > 0)
+        console.note("context full: {} forgotten, none evaluated again",
+                     counted(result.n_shifted, "token"));
+}
+
+// How many of the first tokens a full context keeps; nothing when it ends the answer.
+Result<std::optional<size_t>> shift_keep(const RunOptions& options, size_t n_prompt, size_t n_ctx) {
+    if (!options.context_shift) return std::nullopt;
+    const auto asked = options.keep.value_or(0);
+    const auto keep = asked < 0 ? n_prompt : static_cast<size_t>(asked);
+    if (shift_rows(n_ctx, keep) > 0) return keep;
+    return fail(Fault::BadInput, "--keep {}: at most {} of a context of {} can be kept", asked,
+                n_ctx < 2 ? 0 : n_ctx - 2, n_ctx);
 }
 
 void note_details(Console& console, const SamplerOptions& sampling, const Engine& engine) {
@@ -127,6 +150,7 @@ Result<int> run(RunOptions& options, const Environment& env, Console& console) {
                     "(-c 0)",
                     counted(ids.size(), "token"), loaded.options.n_ctx,
                     loaded.model->hparams().n_ctx_train);
+    const auto keep = MINFER_TRY(shift_keep(options, ids.size(), loaded.options.n_ctx));
     watch_interrupts();
     // Said while the device lives: letting go of it waits for work that was given up.
     const auto say = [&](const Error& error) {
@@ -157,7 +181,8 @@ Result<int> run(RunOptions& options, const Environment& env, Console& console) {
                            {.max_tokens = options.max_tokens.value_or(512),
                             .stop = options.stop,
                             .ignore_eos = options.ignore_eos,
-                            .show_control = options.special},
+                            .show_control = options.special,
+                            .shift_keep = keep},
                            hooks);
     if (!result) return say(result.error());
     if (!written) return std::unexpected(std::move(written).error());

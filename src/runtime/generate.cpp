@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "runtime/context_shift.h"
 #include "runtime/stop_strings.h"
 #include "text/stream_decoder.h"
 
@@ -93,8 +94,12 @@ Result<Generation> generate(Engine& engine, const Tokenizer& tokenizer, SamplerO
             break;
         }
         if (engine.n_past() == engine.n_ctx()) {
-            result.reason = StopReason::ContextFull;
-            break;
+            if (!options.shift_keep) {
+                result.reason = StopReason::ContextFull;
+                break;
+            }
+            result.n_shifted +=
+                MINFER_TRY(shift_context(engine.cache(), kMainSequence, *options.shift_keep));
         }
         logits = engine.evaluate(std::span(&token, 1));
     }

@@ -2,6 +2,7 @@
 // The loop from prompt to text: evaluate, sample, decode, stop.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct GenerateOptions {
     std::vector<std::string> stop;  // stop strings
     bool ignore_eos = false;        // end tokens are banned
     bool show_control = false;      // print control tokens as their text
+    // When the context is full, forget half of what lies behind its first so many tokens and go on
+    // (context_shift.h); none: stop.
+    std::optional<size_t> shift_keep;
 };
 
 struct Generation {
@@ -27,6 +31,7 @@ struct Generation {
     StopReason reason = StopReason::TokenLimit;
     size_t n_prompt = 0;        // tokens given
     size_t n_prompt_done = 0;   // tokens evaluated: fewer when cancelled in between
+    size_t n_shifted = 0;       // tokens forgotten to make room
     double prompt_seconds = 0;  // evaluating those
     double decode_seconds = 0;  // from then on
 };

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/prefix_match.h"
+#include "runtime/context_shift.h"
 
 namespace minfer {
 
@@ -113,8 +113,11 @@ void Scheduler::advance(Running& running, std::span<const float> logits) {
     running.pending.push_back(**token);
     if (result.n_generated >= running.request.max_tokens) return end(RequestEnd::TokenLimit);
     const auto* const sequence = engine_.cache().store().find(running.seq);
-    if (sequence->written == sequence->capacity() && !grow(running.seq))
-        return end(RequestEnd::ContextFull);
+    if (sequence->written < sequence->capacity() || grow(running.seq)) return;
+    if (!running.request.shift_keep) return end(RequestEnd::ContextFull);
+    const auto shifted = shift_context(engine_.cache(), running.seq, *running.request.shift_keep);
+    if (!shifted) return finish(running, std::unexpected(shifted.error()));
+    result.n_shifted += *shifted;
 }
 
 // What the request evaluated stays for others to reuse, unless a failure may have spoiled it.

@@ -31,11 +31,15 @@ struct RequestResult {
     size_t n_prompt = 0;     // tokens given
     size_t n_reused = 0;     // of those, not evaluated anew
     size_t n_generated = 0;  // tokens `next` gave
+    size_t n_shifted = 0;    // tokens forgotten to make room
 };
 
 struct Request {
     std::vector<TokenId> prompt;  // at least one token
     size_t max_tokens = SIZE_MAX;
+    // When the arena is full, forget half of what lies behind the first so many tokens and go on
+    // (context_shift.h); none: ContextFull.
+    std::optional<size_t> shift_keep;
     // Given the logits after the tokens so far: the next token, or none to stop. An error ends this
     // request only.
     std::function<Result<std::optional<TokenId>>(std::span<const float> logits)> next;

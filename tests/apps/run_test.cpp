@@ -89,6 +89,20 @@ TEST_F(RunCommand, StopsWhenTheContextIsFull) {
     EXPECT_THAT(outcome.err, HasSubstr("stopped: context full"));
 }
 
+TEST_F(RunCommand, GoesOnPastAFullContextWhenToldTo) {
+    const auto outcome = minfer_says({"run", model, "Hi", "-n", "60", "--ignore-eos", "-c", "16",
+                                      "--context-shift", "--keep", "-1"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("generated 60 tokens"));
+    EXPECT_THAT(outcome.err, HasSubstr("stopped: token limit"));
+    EXPECT_THAT(outcome.err, ContainsRegex("context full: [0-9]+ tokens forgotten"));
+    const auto most =
+        minfer_says({"run", model, "Hi", "-c", "16", "--context-shift", "--keep", "15"});
+    EXPECT_EQ(most.code, 1);
+    EXPECT_THAT(error_line(most),
+                HasSubstr("--keep 15: at most 14 of a context of 16 can be kept"));
+}
+
 TEST_F(RunCommand, RefusesWhatDoesNotFit) {
     const auto large = minfer_says({"run", model, "Hi", "-c", "257"});
     EXPECT_EQ(large.code, 1);

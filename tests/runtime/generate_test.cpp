@@ -51,6 +51,25 @@ TEST(Generate, FillsTheContextAndSaysSo) {
     EXPECT_EQ(f.tiny.engine().n_past(), 64u);
 }
 
+// Every shift forgets half of what is not kept, and evaluates nothing again.
+TEST(Generate, GoesOnPastTheContextWhenToldTo) {
+    Fixture f;
+    const auto prompt = f.tokenizer.encode("hello there");
+    const auto result = f.run({.max_tokens = 200, .ignore_eos = true, .shift_keep = 4});
+    ASSERT_TRUE(result) << result.error().what;
+    EXPECT_EQ(result->reason, StopReason::TokenLimit);
+    EXPECT_EQ(result->tokens.size(), 200u);
+    const auto evaluated = result->n_prompt + 199;
+    EXPECT_EQ(f.tiny.engine().n_past(), evaluated - result->n_shifted);
+    EXPECT_EQ(f.tiny.engine().counters().builds + f.tiny.engine().counters().reuses, 2 + 199u);
+    EXPECT_EQ(result->n_shifted % 30, 0u);
+    const auto& known = f.tiny.engine().cache().tokens().at(kMainSequence);
+    EXPECT_EQ(std::vector(known.ids.begin(), known.ids.begin() + 4),
+              std::vector(prompt.begin(), prompt.begin() + 4));
+    EXPECT_EQ(known.ids.back(), result->tokens[198]);
+    EXPECT_EQ(known.exact, 4u);
+}
+
 TEST(Generate, AnEndTokenIsNeitherPrintedNorCounted) {
     Fixture f;
     const auto end = *f.tokenizer.eos();
