@@ -95,7 +95,7 @@ TEST_F(RunCommand, GoesOnPastAFullContextWhenToldTo) {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_THAT(outcome.err, HasSubstr("generated 60 tokens"));
     EXPECT_THAT(outcome.err, HasSubstr("stopped: token limit"));
-    EXPECT_THAT(outcome.err, ContainsRegex("context full: [0-9]+ tokens forgotten"));
+    EXPECT_THAT(outcome.err, testing::ContainsRegex("context full: [0-9]+ tokens forgotten"));
     const auto most =
         minfer_says({"run", model, "Hi", "-c", "16", "--context-shift", "--keep", "15"});
     EXPECT_EQ(most.code, 1);
