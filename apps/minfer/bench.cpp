@@ -18,11 +18,13 @@ namespace {
 using Numbers = std::vector<int64_t>;
 
 constexpr int64_t kMost = int64_t{1} << 24;  // tokens; keeps sums of a few of them small
+constexpr int64_t kMostParallel = 1024;
 
 struct BenchOptions {
     std::optional<std::string> file;
     ModelOptions model;
     Numbers n_prompt{512}, n_gen{128}, depth{0}, batch{kDefaultBatch}, ubatch{kDefaultUbatch};
+    Numbers parallel{1};
     Numbers threads;                                // empty: the environment's or the default
     std::vector<std::pair<int64_t, int64_t>> both;  // -pg: prompt, then generation
     std::optional<int64_t> repetitions;
@@ -31,12 +33,15 @@ struct BenchOptions {
 
 struct Test {
     int64_t n_prompt = 0, n_gen = 0, depth = 0;
+    int64_t n_parallel = 1;  // sequences that generate at once, each so many tokens
 
-    int64_t total() const { return n_prompt + n_gen + depth; }
+    int64_t total() const { return n_prompt + n_gen + depth; }  // of one sequence
+    int64_t cells() const { return total() * n_parallel; }
     std::string name() const {
         std::string text;
         if (n_prompt) text = fmt::format("pp{}", n_prompt);
         if (n_gen) text += fmt::format("{}tg{}", n_prompt ? "+" : "", n_gen);
+        if (n_parallel > 1) text += fmt::format(" x{}", n_parallel);
         if (depth) text += fmt::format(" @ d{}", depth);
         return text;
     }
@@ -47,8 +52,9 @@ std::vector<Test> all_tests(const BenchOptions& options) {
     for (const auto depth : options.depth) {
         for (const auto n : options.n_prompt)
             if (n) tests.push_back({.n_prompt = n, .depth = depth});
-        for (const auto n : options.n_gen)
-            if (n) tests.push_back({.n_gen = n, .depth = depth});
+        for (const auto parallel : options.parallel)
+            for (const auto n : options.n_gen)
+                if (n) tests.push_back({.n_gen = n, .depth = depth, .n_parallel = parallel});
         for (const auto& [prompt, gen] : options.both)
             tests.push_back({.n_prompt = prompt, .n_gen = gen, .depth = depth});
     }
@@ -73,6 +79,32 @@ Result<> feed(Engine& engine, std::span<const TokenId> tokens, size_t batch) {
     return {};
 }
 
+// Each sequence gets the next of `tokens`, all in one graph a step.
+Result<> feed_together(Engine& engine, std::span<const TokenId> tokens, size_t n_parallel) {
+    std::vector<BatchPart> parts(n_parallel);
+    for (size_t i = 0; i < tokens.size(); ++i) {
+        for (size_t s = 0; s < n_parallel; ++s)
+            parts[s] = {.seq = SeqId{static_cast<uint32_t>(s)}, .tokens = tokens.subspan(i, 1)};
+        MINFER_TRY(engine.step(parts));
+        if (interrupted()) return fail(Fault::Cancelled, "interrupted");
+    }
+    return {};
+}
+
+// Every sequence, and no other, with `depth` tokens.
+Result<> begin_sequences(Engine& engine, const Test& test, std::span<const TokenId> depth,
+                         size_t batch) {
+    auto& cache = engine.cache();
+    while (!cache.store().sequences().empty())
+        cache.release(cache.store().sequences().begin()->first);
+    for (uint32_t s = 0; s < static_cast<uint32_t>(test.n_parallel); ++s)
+        MINFER_TRY(cache.reserve(SeqId{s}, static_cast<size_t>(test.total())));
+    MINFER_TRY(feed(engine, depth, batch));
+    for (uint32_t s = 1; !depth.empty() && s < static_cast<uint32_t>(test.n_parallel); ++s)
+        MINFER_TRY(cache.copy_prefix(kMainSequence, SeqId{s}, depth.size()));
+    return {};
+}
+
 // Seconds for each repetition, after one run that is not counted.
 Result<std::vector<double>> measure(Engine& engine, const Test& test, size_t batch,
                                     int64_t repetitions, bool warmup) {
@@ -82,17 +114,20 @@ Result<std::vector<double>> measure(Engine& engine, const Test& test, size_t bat
     const auto depth = static_cast<size_t>(test.depth);
     const auto prompt = all.subspan(depth, static_cast<size_t>(test.n_prompt));
     const auto generated = all.subspan(depth + prompt.size());
-    engine.truncate(0);
-    MINFER_TRY(feed(engine, all.first(depth), batch));
+    MINFER_TRY(begin_sequences(engine, test, all.first(depth), batch));
     std::vector<double> seconds;
     for (int64_t i = warmup ? -1 : 0; i < repetitions; ++i) {
-        engine.truncate(depth);
+        for (uint32_t s = 0; s < static_cast<uint32_t>(test.n_parallel); ++s)
+            MINFER_TRY(engine.cache().truncate(SeqId{s}, depth));
         // Warming up takes one generated token, not all.
         const auto steps =
             i < 0 ? generated.first(std::min<size_t>(generated.size(), 1)) : generated;
         const auto start = std::chrono::steady_clock::now();
         MINFER_TRY(feed(engine, prompt, batch));
-        MINFER_TRY(feed(engine, steps, 1));
+        if (test.n_parallel > 1)
+            MINFER_TRY(feed_together(engine, steps, static_cast<size_t>(test.n_parallel)));
+        else
+            MINFER_TRY(feed(engine, steps, 1));
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
         if (i >= 0) seconds.push_back(took.count());
     }
@@ -119,11 +154,15 @@ Result<> bench_setup(const BenchOptions& options, const Setup& setup,
     auto device = options.model.device;
     device.threads = setup.threads;
     const auto devices = MINFER_TRY(choose_devices(device, env, console));
-    int64_t longest = 1;
-    for (const auto& test : tests) longest = std::max(longest, test.total());
-    const auto n_ubatch = std::min({setup.batch, setup.ubatch, longest});
+    int64_t cells = 1, longest = 1, together = 1;
+    for (const auto& test : tests) {
+        cells = std::max(cells, test.cells());
+        longest = std::max(longest, test.total());
+        together = std::max(together, test.n_parallel);
+    }
+    const auto n_ubatch = std::max(std::min({setup.batch, setup.ubatch, longest}), together);
     auto how = engine_options(device, env);
-    how.n_ctx = static_cast<size_t>(longest);
+    how.n_ctx = static_cast<size_t>(cells);
     how.n_ubatch = static_cast<size_t>(n_ubatch);
     how.kv_format = cache_format(options.model, env);
     const auto engine = MINFER_TRY(make_engine(model, devices, how));
@@ -151,6 +190,7 @@ Result<> bench_setup(const BenchOptions& options, const Setup& setup,
         row.n_prompt = test.n_prompt;
         row.n_gen = test.n_gen;
         row.n_depth = test.depth;
+        row.n_parallel = test.n_parallel;
         row.test_time = utc_now();
         row.seconds = MINFER_TRY(measure(*engine, test, static_cast<size_t>(setup.batch),
                                          options.repetitions.value_or(5), options.model.warmup));
@@ -210,6 +250,8 @@ void add_flags(Flags& flags, BenchOptions& options) {
                 });
     flags.value("-d,--n-depth", "N", "Tokens already in the context when a test starts (0)",
                 set_list(options.depth, 0, kMost));
+    flags.value("-npl,--parallel", "N", "Sequences that generate at once, each -n tokens (1)",
+                set_list(options.parallel, 1, kMostParallel));
     flags.value("-r,--repetitions", "N", "Measurements of each test (5)",
                 set_number(options.repetitions, int64_t{1}, int64_t{10000}));
     flags.value("-b,--batch-size", "N", "Most prompt tokens in one call (2048)",

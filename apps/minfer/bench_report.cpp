@@ -53,6 +53,7 @@ Json row_json(const BenchRow& row) {
         {"n_prompt", row.n_prompt},
         {"n_gen", row.n_gen},
         {"n_depth", row.n_depth},
+        {"n_parallel", row.n_parallel},
         {"test_time", row.test_time},
         {"avg_ns", static_cast<uint64_t>(time.mean * 1e9)},
         {"stddev_ns", static_cast<uint64_t>(time.deviation * 1e9)},

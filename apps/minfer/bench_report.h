@@ -17,13 +17,13 @@ struct BenchRow {
     bool flash_attn = false;
     uint64_t model_bytes = 0, n_parameters = 0;
     int64_t n_threads = 0, n_batch = 0, n_ubatch = 0, n_prompt = 0, n_gen = 0, n_depth = 0,
-            n_gpu_layers = 0, n_layers = 0;
+            n_gpu_layers = 0, n_layers = 0, n_parallel = 1;
     bool is_split() const { return n_gpu_layers > 0 && n_gpu_layers < n_layers; }
 
     std::vector<double> seconds;  // one sample per repetition
     std::string test_time;        // when it began, UTC
 
-    double tokens() const { return static_cast<double>(n_prompt + n_gen); }
+    double tokens() const { return static_cast<double>((n_prompt + n_gen) * n_parallel); }
 };
 
 struct Spread {

@@ -35,6 +35,22 @@ TEST_F(Bench, WritesWhatLlamaBenchReadersRead) {
     EXPECT_EQ(rows[8]["n_threads"], 2);
 }
 
+TEST_F(Bench, MeasuresSeveralSequencesAtOnce) {
+    const auto outcome = minfer_says({"bench", model, "-p", "4", "-n", "3", "-d", "2", "-npl",
+                                      "1,4", "-r", "2", "-ub", "2", "-o", "json"});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const auto rows = json::parse(outcome.out);
+    ASSERT_EQ(rows.size(), 3u);
+    EXPECT_EQ(rows[1]["n_parallel"], 1);
+    EXPECT_EQ(rows[2]["n_parallel"], 4);
+    // Tokens of all of them in the time of one step each.
+    const auto tokens = rows[2]["avg_ts"].get<double>() * rows[2]["avg_ns"].get<double>() * 1e-9;
+    EXPECT_NEAR(tokens, 12, 3);
+    const auto table = minfer_says({"bench", model, "-p", "0", "-n", "3", "-npl", "2", "-r", "1"});
+    EXPECT_THAT(table.out, HasSubstr("| tg3 x2 |"));
+    EXPECT_EQ(minfer_says({"bench", model, "-npl", "0"}).code, 2);
+}
+
 TEST_F(Bench, PrintsATable) {
     const auto outcome = minfer_says({"bench", model, "-p", "8", "-n", "0", "-r", "1"});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
