@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "conformance/engines.h"
 #include "support/kv_cells.h"
 #include "support/nmse.h"
@@ -93,19 +95,23 @@ TEST_P(KvModel, reused_cache_across_prompts_matches_a_fresh_cache) {
 
 INSTANTIATE_TEST_SUITE_P(Formats, KvModel, testing::ValuesIn(kKvFormats), format_name);
 
+// A prompt of a real model takes a busy machine long.
+const auto kExactMetal = MetalOptions{.submit_bound_seconds = 600, .gemm_f32_tiles = true};
+
 // How far the logits of a model are from those with an f32 cache: of a prompt and of the steps
 // after it, on one backend.
 double distance_from_f32(const Model& model, bool is_metal, KvFormat format,
                          std::span<const TokenId> prompt) {
     const auto start = [&](KvFormat kept) {
         const auto options = EngineOptions{.n_ctx = 256, .kv_format = kept};
-        return is_metal ? on_metal(model, {.gemm_f32_tiles = true}, options)
+        return is_metal ? on_metal(model, kExactMetal, options)
                         : on_cpu(model, CpuActivations::F32, options);
     };
     auto exact = start(KvFormat::F32), kept = start(format);
     auto want = exact.evaluate(prompt, prompt.size());
     auto far = nmse(kept.evaluate(prompt, prompt.size()), want);
     const auto n_vocab = static_cast<ptrdiff_t>(model.hparams().n_vocab);
+    if (std::ssize(want) < n_vocab) return INFINITY;
     want.erase(want.begin(), want.end() - n_vocab);
     for (int step = 0; step < 4; ++step) {
         const auto token = best(want);
@@ -132,18 +138,66 @@ TEST_P(MetalRoundedKv, AnswersLikeF32OnTheStoryModel) {
 INSTANTIATE_TEST_SUITE_P(Formats, MetalRoundedKv, testing::Values(KvFormat::F16, KvFormat::Q8_0),
                          format_name);
 
+// The widths of a real model and so many of its blocks; the vocabulary has no part in what is
+// compared and would be half of the work.
+Model in_shape_of(std::string_view name, std::optional<uint32_t> n_layer, const TempDir& folder) {
+    auto shape = *std::ranges::find(random_model_shapes(), name, &RandomModelShape::name);
+    shape.n_vocab = 512;
+    shape.n_layer = n_layer.value_or(shape.n_layer);
+    write_random_model(shape, DType::Q8_0, folder.path() / "model.gguf");
+    return load_model(folder.path() / "model.gguf");
+}
+
+// Heads of 64 and of 128.
+class MetalRealWidths : public testing::TestWithParam<std::tuple<std::string_view, KvFormat>> {};
+
+TEST_P(MetalRealWidths, graph_metal_matches_cpu_logits) {
+    const SoftwareMetal device(false);
+    const TempDir folder;
+    const auto& [shape, format] = GetParam();
+    const auto model = in_shape_of(shape, 2, folder);
+    const auto options = EngineOptions{.n_ctx = 256, .kv_format = format};
+    auto metal = on_metal(model, kExactMetal, options);
+    auto cpu = on_cpu(model, CpuActivations::F32, options);
+    const auto ids = random_ids(model, 75);
+    const auto prompt = std::span(ids).first(72);
+    EXPECT_LE(nmse(metal.evaluate(prompt, 72), cpu.evaluate(prompt, 72)), same_cells_bar(format));
+    for (size_t i = 72; i < ids.size(); ++i) {
+        const auto next = std::span(ids).subspan(i, 1);
+        EXPECT_LE(nmse(metal.evaluate(next), cpu.evaluate(next)), same_cells_bar(format));
+    }
+    EXPECT_EQ(metal.nodes_on(BackendId::Cpu), 0u);
+    EXPECT_EQ(cpu.nodes_on(BackendId::Metal), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, MetalRealWidths,
+                         testing::Combine(testing::Values("qwen2.5-0.5b", "qwen3-0.6b"),
+                                          testing::ValuesIn(kKvFormats)),
+                         [](const auto& info) {
+                             const auto is_qwen2 = std::get<0>(info.param) == "qwen2.5-0.5b";
+                             return fmt::format("{}_{}", is_qwen2 ? "qwen2" : "qwen3",
+                                                name(std::get<1>(info.param)));
+                         });
+
 class SlowRoundedKv : public testing::TestWithParam<KvFormat> {};
 
-// Of all 24 blocks; the vocabulary has no part in it and would be half of the work.
+// Of all 24 blocks.
 TEST_P(SlowRoundedKv, AnswersLikeF32InTheShapeOfQwen25_05B) {
     const SoftwareMetal device(false);
     const TempDir folder;
-    const auto path = folder.path() / "model.gguf";
-    auto shape = *std::ranges::find(random_model_shapes(), "qwen2.5-0.5b", &RandomModelShape::name);
-    shape.n_vocab = 512;
-    write_random_model(shape, DType::Q8_0, path);
-    const auto model = load_model(path);
-    EXPECT_LE(distance_from_f32(model, false, GetParam(), random_ids(model, 130)),
+    const auto model = in_shape_of("qwen2.5-0.5b", {}, folder);
+    for (const bool is_metal : {false, true})
+        EXPECT_LE(distance_from_f32(model, is_metal, GetParam(), random_ids(model, 72)),
+                  rounded_cells_bar(GetParam()))
+            << (is_metal ? "Metal" : "CPU");
+}
+
+// Heads of 128, of fewer blocks.
+TEST_P(SlowRoundedKv, AnswersLikeF32InTheShapeOfQwen3_06B) {
+    const SoftwareMetal device(false);
+    const TempDir folder;
+    const auto model = in_shape_of("qwen3-0.6b", 4, folder);
+    EXPECT_LE(distance_from_f32(model, true, GetParam(), random_ids(model, 72)),
               rounded_cells_bar(GetParam()));
 }
 

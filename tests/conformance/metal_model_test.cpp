@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
+#include <optional>
 
 #include "conformance/engines.h"
 #include "conformance/op_row.h"
+#include "support/kv_cells.h"
 #include "support/nmse.h"
 #include "support/rewrite_model.h"
 #include "support/software_metal.h"
@@ -61,18 +64,21 @@ void expect_placement(const Running& metal, const Running& cpu) {
     EXPECT_EQ(cpu.nodes_on(BackendId::Cpu), cpu.engine->graph().nodes.size());
 }
 
-void expect_matches_cpu(const Model& model, std::span<const TokenId> prompt, size_t continuation) {
+void expect_matches_cpu(const Model& model, std::span<const TokenId> prompt, size_t continuation,
+                        KvFormat cells = KvFormat::F32) {
+    const auto options = EngineOptions{.kv_format = cells};
     {
-        auto metal = on_metal(model, {.gemm_f32_tiles = true}), cpu = on_cpu(model);
+        auto metal = on_metal(model, {.gemm_f32_tiles = true}, options);
+        auto cpu = on_cpu(model, CpuActivations::F32, options);
         const auto exact = compare(metal, cpu, prompt, continuation);
-        EXPECT_LE(exact.prompt, kLogitsExactBar) << "tiles of f32";
-        EXPECT_LE(exact.steps, kLogitsExactBar) << "tiles of f32";
+        EXPECT_LE(exact.prompt, same_cells_bar(cells)) << "tiles of f32";
+        EXPECT_LE(exact.steps, same_cells_bar(cells)) << "tiles of f32";
         expect_placement(metal, cpu);
     }
-    auto metal = on_metal(model), cpu = on_cpu(model);
+    auto metal = on_metal(model, {}, options), cpu = on_cpu(model, CpuActivations::F32, options);
     const auto halves = compare(metal, cpu, prompt, continuation);
-    EXPECT_LE(halves.prompt, kLogitsHalfTilesBar) << "tiles of half";
-    EXPECT_LE(halves.steps, kLogitsHalfTilesBar) << "tiles of half";
+    EXPECT_LE(halves.prompt, kLogitsHalfTilesBar + same_cells_bar(cells)) << "tiles of half";
+    EXPECT_LE(halves.steps, kLogitsHalfTilesBar + same_cells_bar(cells)) << "tiles of half";
     expect_placement(metal, cpu);
 }
 
@@ -256,17 +262,51 @@ TEST_P(SlowMetalStory, graph_metal_matches_cpu_logits) {
 INSTANTIATE_TEST_SUITE_P(Types, SlowMetalStory, testing::ValuesIn(kWeightTypes),
                          [](const auto& info) { return std::string(name(info.param)); });
 
-TEST(SlowMetalModel, TheGivenFileMatchesTheCpu) {
-    const auto* const path = std::getenv("MINFER_TEST_MODEL");
-    if (path == nullptr || *path == '\0')
-        GTEST_SKIP() << "left out: MINFER_TEST_MODEL names no file";
-    const SoftwareMetal device(false);
-    const auto model = Model::load(path);
-    ASSERT_TRUE(model) << model.error().what;
-    const auto reason = why_not(*model);
-    ASSERT_FALSE(reason) << path << ": " << *reason;
-    expect_matches_cpu(*model, encode(*model, "The capital of France is the city of Paris, and"),
-                       kContinuation);
+class SlowMetalModel : public testing::Test {
+  protected:
+    void SetUp() override {
+        const auto* const path = std::getenv("MINFER_TEST_MODEL");
+        if (path == nullptr || *path == '\0')
+            GTEST_SKIP() << "left out: MINFER_TEST_MODEL names no file";
+        auto model = Model::load(path);
+        ASSERT_TRUE(model) << model.error().what;
+        const auto reason = why_not(*model);
+        ASSERT_FALSE(reason) << path << ": " << *reason;
+        model_.emplace(*std::move(model));
+        prompt_ = encode(*model_, "The capital of France is the city of Paris, and");
+    }
+
+    const SoftwareMetal device_{false};
+    std::optional<Model> model_;
+    std::vector<TokenId> prompt_;
+};
+
+TEST_F(SlowMetalModel, TheGivenFileMatchesTheCpu) {
+    for (const auto cells : kKvFormats) {
+        SCOPED_TRACE(name(cells));
+        expect_matches_cpu(*model_, prompt_, kContinuation, cells);
+    }
+}
+
+// The specified bars: of any logit, and of the one that is chosen.
+TEST_F(SlowMetalModel, metal_q8_0_kv_answers_like_f32_on_a_real_model) {
+    auto exact = on_metal(*model_, {}, {.kv_format = KvFormat::F32});
+    auto packed = on_metal(*model_, {}, {.kv_format = KvFormat::Q8_0});
+    auto want = exact.evaluate(prompt_), got = packed.evaluate(prompt_);
+    for (int step = 0; step < 8; ++step) {
+        ASSERT_EQ(got.size(), want.size());
+        float most = 0;
+        for (size_t i = 0; i < want.size(); ++i) most = std::max(most, std::fabs(got[i] - want[i]));
+        EXPECT_LE(most, 4.0f) << "step " << step;
+        EXPECT_GT(most, 0) << "cells of the same kind";
+        const auto token = best(want);
+        EXPECT_LE(std::fabs(got[static_cast<size_t>(token)] - want[static_cast<size_t>(token)]),
+                  1.0f)
+            << "step " << step;
+        want = exact.evaluate(std::span(&token, 1));
+        got = packed.evaluate(std::span(&token, 1));
+    }
+    expect_whole_on_metal(packed);
 }
 
 }  // namespace
