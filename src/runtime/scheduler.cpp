@@ -8,9 +8,7 @@
 namespace minfer {
 
 Scheduler::Scheduler(Engine& engine, SchedulerOptions options)
-    : engine_(engine),
-      options_(options),
-      batches_(options.batch.value_or(engine.offload().on_device())) {
+    : engine_(engine), options_(options) {
     const auto most = engine.options().n_ubatch;
     options_.n_slots = std::max<size_t>(options_.n_slots, 1);
     options_.prompt_chunk = std::clamp<size_t>(options_.prompt_chunk, 1, most);
@@ -66,7 +64,7 @@ std::vector<Scheduler::Piece> Scheduler::choose() {
     const auto piece_of = [&](const Running& running) {
         return std::min(running.pending.size(), options_.prompt_chunk - n_tokens);
     };
-    if (!batches_) {
+    if (!options_.batch) {
         if (!running_.empty()) add(running_.front(), piece_of(running_.front()));
     } else {
         for (auto& running : running_)

@@ -18,7 +18,7 @@ struct SchedulerOptions {
     size_t n_slots = 1;         // requests that run at once
     size_t prompt_chunk = 512;  // most prompt tokens in one step; decoding goes on in between
     size_t decode_batch = 16;   // most tokens of running answers in one step
-    std::optional<bool> batch;  // several requests in one graph; none: on a device, not on a CPU
+    bool batch = true;          // several requests in one graph; else they take turns
     bool reuse = true;          // rows of equal prefixes; by sharing cells if `share`, else copied
     bool share = true;
     size_t saved_bytes = 0;  // memory for idle sequences that had to leave the arena
@@ -106,7 +106,6 @@ class Scheduler {
 
     Engine& engine_;
     SchedulerOptions options_;
-    bool batches_;
     std::deque<Waiting> waiting_;
     std::list<Running> running_;      // in the order of their turns
     std::list<SeqId> idle_;           // kept for their prefixes; the one idle longest first

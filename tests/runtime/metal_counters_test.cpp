@@ -81,5 +81,30 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"qwen3_fused_ffn", "tiny-qwen3", {.fuse_qkv = false}, kPlainQwen3 - 1}),
     [](const auto& info) { return std::string(info.param.name); });
 
+// A step of several sequences: plain nodes, attention by tiles of given windows and their tail.
+TEST(MetalStepCounters, DoNotGrowWithTheNumberOfSequences) {
+    const auto tiny = TinyModel("tiny-qwen3", DType::Q8_0);
+    const auto metal = make_metal_backend();
+    ASSERT_TRUE(metal) << metal.error().what;
+    const auto cpu = make_cpu_backend();
+    const auto engine =
+        Engine::create(tiny.model, {metal->get(), cpu.get()}, {.n_ctx = 512, .n_ubatch = 64});
+    ASSERT_TRUE(engine) << engine.error().what;
+    const auto prompt = std::vector<TokenId>{TokenId{5}, TokenId{99}, TokenId{7}};
+    std::vector<BatchPart> parts;
+    for (uint32_t seq = 0; seq < 16; ++seq) {
+        ASSERT_TRUE((*engine)->cache().reserve(SeqId{seq}, 8));
+        ASSERT_TRUE((*engine)->evaluate(SeqId{seq}, prompt));
+        parts.push_back({.seq = SeqId{seq}, .tokens = std::span(prompt).first(1)});
+    }
+    for (const size_t n : {2, 4, 16}) {
+        const auto before = (*metal)->counters();
+        ASSERT_TRUE((*engine)->step(std::span(parts).first(n)));
+        const auto after = (*metal)->counters();
+        EXPECT_EQ(after.command_buffers - before.command_buffers, 1u);
+        EXPECT_EQ(after.dispatches - before.dispatches, 2 * kPlainQwen3 + kOutside) << n;
+    }
+}
+
 }  // namespace
 }  // namespace minfer

@@ -90,20 +90,19 @@ TEST(Scheduler, NeighboursChangeNoBitOfAnAnswer) {
         }
 }
 
-TEST(Scheduler, BatchesOnADeviceOnlyUnlessTold) {
+TEST(Scheduler, BatchesUnlessToldNotTo) {
     const TinyEngine tiny("tiny-qwen3", DType::F32, {.n_ctx = 128});
-    const auto graphs = [&](std::optional<bool> batch) {
+    const auto graphs = [&](SchedulerOptions options) {
         const auto before = tiny.engine().counters();
-        auto scheduler = Scheduler(tiny.engine(), {.n_slots = 4, .batch = batch, .reuse = false});
+        auto scheduler = Scheduler(tiny.engine(), options);
         auto client = Client{scheduler};
         for (size_t i = 0; i < 4; ++i) client.ask(i, some_tokens(5, i), 6);
         client.run();
         const auto after = tiny.engine().counters();
         return after.builds + after.reuses - before.builds - before.reuses;
     };
-    EXPECT_EQ(graphs(true), 6u);
-    EXPECT_EQ(graphs(false), 24u);
-    EXPECT_EQ(graphs(std::nullopt), 24u);
+    EXPECT_EQ(graphs({.n_slots = 4, .reuse = false}), 6u);
+    EXPECT_EQ(graphs({.n_slots = 4, .batch = false, .reuse = false}), 24u);
 }
 
 TEST(Scheduler, AReusedPrefixAnswersLikeAFreshOne) {

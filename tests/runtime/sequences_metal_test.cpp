@@ -7,6 +7,7 @@
 
 #include "backend/cpu/cpu_backend.h"
 #include "backend/metal/metal_backend.h"
+#include "runtime/scheduler.h"
 #include "softmetal/control.h"
 #include "support/sequence_checks.h"
 #include "support/sequence_world.h"
@@ -76,6 +77,47 @@ TEST_P(MetalSequences, AFailedMoveCostsOnlyTheSequencesItTouches) {
                   same_cells_bar(GetParam()));
     }
     EXPECT_TRUE(cache.compact());
+}
+
+// A device failure ends the requests in the failed graph, and the others as well as later ones go
+// on.
+TEST_P(MetalSequences, AFailedStepEndsOnlyTheRequestsInIt) {
+    const auto engine = make(160);
+    const auto tokens = numbered_tokens(12);
+    std::map<int, std::vector<TokenId>> answers;
+    std::map<int, std::optional<Result<RequestResult>>> results;
+    const auto ask = [&](Scheduler& scheduler, int name) {
+        ASSERT_TRUE(scheduler.submit(
+            {.prompt = std::vector(tokens.begin(), tokens.begin() + 4 + name % 8),
+             .max_tokens = 4,
+             .next = [&answers, name](auto logits) -> Result<std::optional<TokenId>> {
+                 const auto best = std::ranges::max_element(logits) - logits.begin();
+                 answers[name].push_back(static_cast<TokenId>(best));
+                 return answers[name].back();
+             },
+             .done = [&results, name](const auto& result) { results[name] = result; }}));
+    };
+    for (const bool batch : {false, true}) {
+        answers.clear();
+        results.clear();
+        auto scheduler = Scheduler(*engine, {.n_slots = 3, .batch = batch, .reuse = false});
+        for (const int name : {0, 1, 2}) ask(scheduler, name);
+        scheduler.step();
+        softmetal::fail_next_command_buffer(device.get(), MTL::CommandBufferErrorInternal);
+        scheduler.step();
+        const auto failed =
+            std::ranges::count_if(results, [](const auto& each) { return !*each.second; });
+        EXPECT_EQ(failed, batch ? 3 : 1);
+        for (const auto& [name, result] : results) EXPECT_EQ(result->error().fault, Fault::Device);
+        ask(scheduler, 10);
+        ask(scheduler, 8);  // the prompt of request 0
+        while (scheduler.step());
+        for (const auto& [name, result] : results) {
+            if (*result) EXPECT_EQ(answers[name].size(), 4u) << name;
+        }
+        EXPECT_TRUE(*results[10] && *results[8]);
+        if (*results[0]) EXPECT_EQ(answers[0], answers[8]);
+    }
 }
 
 TEST_P(MetalSequences, RandomOperationsKeepWhatEachOneAnswers) {
