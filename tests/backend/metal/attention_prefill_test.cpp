@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, MetalPrefillOf, testing::ValuesIn(kKinds), kind_
 
 TEST_P(MetalPrefillOf, flash_prefill_matches_the_cpu_reference_at_every_kv_tail) {
     auto some = layer(200);
-    for (const int32_t n_tokens : {3, 64, 70, 197}) {
+    for (const int32_t n_tokens : {2, 3, 64, 70, 197}) {
         const auto q = queries(some, n_tokens);
         for (const auto n_cells : kCellCounts)
             if (n_tokens <= n_cells) expect_causal(some, q, n_cells);

@@ -27,6 +27,8 @@ kernel void attention_combine(device const float* partials [[buffer(0)]],
         total = fma(weight, record[1], total);
     }
     total = simd_sum(total);
+    // The sum lets lanes meet but orders no memory, except in softmetal, which cannot show that this
+    // is needed.
     simdgroup_barrier(mem_flags::mem_threadgroup);
 
     for (uint dim = lane * 4; dim < args.head_dim; dim += 32 * 4) {

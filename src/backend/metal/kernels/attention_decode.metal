@@ -131,7 +131,9 @@ kernel void attention_decode(device const float* q [[buffer(0)]],
                 }
             }
         }
-        // The next step's weights must not overtake the reading of these.
+        // The next step's weights must not overtake the reading of these. Lanes meet before that, in
+        // the sums of its scores, but such functions order no memory; softmetal, where they do,
+        // cannot show that this is needed.
         simdgroup_barrier(mem_flags::mem_threadgroup);
     }
 
