@@ -75,6 +75,8 @@ Result<> KvCache::remove(SeqId seq, size_t first, size_t rows) {
 void KvCache::replace(KvStore store, std::map<SeqId, KvTokens> tokens) {
     store_ = std::move(store);
     tokens_ = std::move(tokens);
+    for (const auto& [seq, sequence] : store_.sequences())
+        tokens_[seq].ids.reserve(sequence.capacity());
 }
 
 Result<> KvCache::compact(size_t need) { return carry_out(store_.compact(need)); }

@@ -40,6 +40,7 @@ class KvCache {
     const std::map<SeqId, KvTokens>& tokens() const { return tokens_; }
     const KvLayout& layout() const { return layout_; }
     size_t n_layer() const { return layers_.size(); }
+    BackendId backend(size_t layer) const { return layers_[layer].backend->id(); }
 
     // As the functions of KvStore with these names; reserve() compacts when it has to.
     Result<> reserve(SeqId seq, size_t capacity);
