@@ -19,23 +19,30 @@ tools/check_format.sh
 [ -n "${MINFER_TEST_DATA:-}" ] ||
     echo "MINFER_TEST_DATA is not set: comparisons with the published Qwen tokenizer and templates are left out" >&2
 
-run_tests() { # BUILD [ctest arguments]
-    ctest --test-dir "build/$1" --parallel "$(getconf _NPROCESSORS_ONLN)" --output-on-failure "${@:2}"
+run_tests() { # BUILD quick|slow
+    local -A chosen=([quick]="-LE slow" [slow]="-L slow")
+    local results="$PWD/build/$1/tests-$2.xml" configuration="$1 $2, $(uname -s) $(uname -m)"
+    [ "$metal" = ON ] || configuration+=", no Metal"
+    # shellcheck disable=SC2086 # an option and its value
+    ctest --test-dir "build/$1" --parallel "$(getconf _NPROCESSORS_ONLN)" --output-on-failure \
+        --output-junit "$results" ${chosen[$2]}
+    # A test that vanished fails nowhere else.
+    python3 tools/suite_ledger.py check "$configuration" "$results"
 }
 
 build release
 if [ "$metal" = ON ] && [ -n "$(metal_missing release)" ]; then
     die "Metal could not be built: $(metal_missing release) (to test everything else: MINFER_METAL=OFF ./test.sh)"
 fi
-run_tests release -LE slow
+run_tests release quick
 if [ $all = yes ]; then
-    run_tests release -L slow
+    run_tests release slow
 fi
 if [ $all = yes ] && [ "$(uname -s)" = Darwin ]; then
     echo "the sanitizer builds are set up for Linux only: left out" >&2
 elif [ $all = yes ]; then
     build asan
-    run_tests asan -LE slow
+    run_tests asan quick
     if [ "$metal" = ON ]; then
         if [ "$(uname -m)" = x86_64 ]; then
             # What runs on softmetal here also builds for a Mac.
