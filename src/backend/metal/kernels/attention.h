@@ -13,7 +13,7 @@ enum AttentionWindow : uint32_t {
     kWindowMap,
 };
 
-enum AttentionTile : uint32_t {
+enum AttentionSharedKeys : uint32_t {
     kTileKeys = 32,               // one for each lane
     kTileDims = 64,               // of each key at a time: heads of any size take 9 KiB
     kTileStride = kTileDims + 4,  // floats; no two of 32 lanes meet in a bank

@@ -5,7 +5,7 @@
 #pragma METAL fp contract(off)
 #include <metal_stdlib>
 #include "attention.h"
-#include "attention_tiles.h"
+#include "attention_shared_keys.h"
 #include "cells.h"
 using namespace metal;
 
@@ -71,7 +71,7 @@ kernel void attention(device const float* q [[buffer(0)]],
     const uint n_rows = rows.count();
     const AttentionSums<kVectors> result = attend<kVectors>(
         q + head_at, key_cells, value_cells, head_element, args.head_dim, args.scale, rows, 0,
-        n_rows, AttentionTiles(shared, simdgroup), lane, simdgroup, simdgroups);
+        n_rows, SharedKeys(shared, simdgroup), lane, simdgroup, simdgroups);
 
     if (!valid_head) return;
 #pragma unroll

@@ -14,9 +14,12 @@ enum AttentionPrefill : uint32_t {
     kTailPadThreads = 256,  // 16 bytes each
 };
 
-// Bytes of threadgroup memory: queries and outputs of a tile, and its scores in one block.
+// Bytes of threadgroup memory: queries and outputs of a tile, its scores in one block, a bit for
+// each cell of that block and query that sees it, and one matrix of V for each SIMD group.
 constexpr uint32_t prefill_shared_bytes(uint32_t head_dim) {
-    return (2 * kPrefillQueries * head_dim + kPrefillQueries * kPrefillCells) * 4;
+    return (2 * kPrefillQueries * head_dim + kPrefillQueries * kPrefillCells +
+            kPrefillQueries * kPrefillCells / 32 + kPrefillThreads / 32 * 64) *
+           4;
 }
 
 struct AttentionPrefillArgs {

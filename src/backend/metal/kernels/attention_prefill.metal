@@ -5,6 +5,10 @@
 // the head's dimensions. K and V are read as matrices where they lie, the cells of a partial last
 // block from a copy with zeros behind them: a matrix load cannot be masked. Queries, scores,
 // weights and sums are f32 whatever the cells are.
+//
+// What a query does not see has a weight of zero, and zero times infinity is NaN: of V, eight cells
+// that no query sees are left out, and eight that some see and some do not (at the diagonal, at the
+// ends of windows) go through a copy without what is not finite, which those who see it then get.
 #pragma METAL fp math_mode(safe)
 #pragma METAL fp contract(off)
 #include <metal_stdlib>
@@ -59,6 +63,40 @@ struct MapWindow {
     bool is_empty() const { return !any(firsts < ends); }
 };
 
+// A bit for each of the 64 cells of a block.
+static uint eight_bits(uint2 bits, uint first) {
+    return (first < 32 ? bits.x : bits.y) >> first % 32 & 0xff;
+}
+static uint ballot(bool vote) { return uint(simd_vote::vote_t(simd_ballot(vote))); }
+
+// Eight cells by eight dimensions of V with zeros for what is not finite, to `piece`. Returns
+// whether there was any such. `values` is the first of them.
+template <typename Cell>
+static bool copy_finite(device const Cell* values, uint width, threadgroup Cell* piece, uint lane) {
+    device const Cell* const from = values + ulong(lane / 4) * width + lane % 4 * 2;
+    const Cell first = from[0], second = from[1];
+    const bool keeps_first = isfinite(first), keeps_second = isfinite(second);
+    simdgroup_barrier(mem_flags::mem_threadgroup);  // the last piece has been read
+    piece[lane * 2] = keeps_first ? first : Cell(0);
+    piece[lane * 2 + 1] = keeps_second ? second : Cell(0);
+    simdgroup_barrier(mem_flags::mem_threadgroup);
+    return simd_any(!keeps_first || !keeps_second);
+}
+
+// Adds what copy_finite() left out to the sums of the queries that see it: [8][kDim] from `sums`
+// on, `weights` and the bits of `seen` being those of the eight cells.
+template <typename Cell, uint kDim>
+static void add_infinite(device const Cell* values, uint width, threadgroup const float* weights,
+                         uint seen, threadgroup float* sums, uint lane) {
+    const uint query = lane / 4;
+    for (uint dim = lane % 4 * 2; dim < lane % 4 * 2 + 2; ++dim)
+        for (uint cell = 0; cell < 8; ++cell) {
+            const float value = values[ulong(cell) * width + dim];
+            if ((seen >> cell & 1) != 0 && !isfinite(value))
+                sums[query * kDim + dim] += weights[query * kPrefillCells + cell] * value;
+        }
+}
+
 // Cell: float or half.
 template <typename Cell, uint kDim, typename Window>
 [[max_total_threads_per_threadgroup(kPrefillThreads)]]
@@ -80,6 +118,10 @@ kernel void attention_prefill(device const float* q [[buffer(0)]],
     threadgroup float* const queries = shared;                       // [kQueries][kDim]
     threadgroup float* const sums = queries + kQueries * kDim;       // [kQueries][kDim]
     threadgroup float* const scores = sums + kQueries * kDim;        // [kQueries][kCells]
+    threadgroup uint2* const seen =                                  // [kQueries], a bit for a cell
+        reinterpret_cast<threadgroup uint2*>(scores + kQueries * kCells);
+    threadgroup Cell* const piece = reinterpret_cast<threadgroup Cell*>(seen + kQueries) +
+                                    simdgroup * 64;                  // [8][8], of this SIMD group
     const uint first_token = group.x * kQueries, head = group.y, width = args.cell_width;
     const uint head_element = head / args.group * kDim;
 
@@ -156,6 +198,8 @@ kernel void attention_prefill(device const float* q [[buffer(0)]],
             largest[r] = new_largest;
             weights[0] = weight0;
             weights[32] = weight1;
+            const uint2 bits = {ballot(sees0), ballot(sees1)};
+            if (lane == 0) seen[row] = bits;
             if (correction == 1) continue;
             for (uint dim = lane; dim < kDim; dim += 32) sums[row * kDim + dim] *= correction;
         }
@@ -167,17 +211,36 @@ kernel void attention_prefill(device const float* q [[buffer(0)]],
             const uint column = simdgroup + i * 4;
             if (column < kColumns) simdgroup_load(columns[i], sums + column * 8, kDim);
         }
+        const uint2 own = seen[lane % kQueries];
+        const bool is_there = first_token + lane % kQueries < args.n_tokens;
+        const uint2 by_any = simd_or(own), by_all = simd_and(is_there ? own : uint2(~0u));
 #pragma unroll 2
         for (uint cell = 0; cell < kCells; cell += 8) {
+            if (eight_bits(by_any, cell) == 0) continue;
+            const bool by_some = eight_bits(by_all, cell) != 0xff;
             simdgroup_matrix<float, 8, 8> a;
             simdgroup_load(a, scores + cell, kCells);
 #pragma unroll
             for (uint i = 0; i < kShare; ++i) {
                 const uint column = simdgroup + i * 4;
                 if (column >= kColumns) continue;
+                device const Cell* const eight = values + ulong(cell) * width + column * 8;
                 simdgroup_matrix<Cell, 8, 8> b;
-                simdgroup_load(b, values + ulong(cell) * width + column * 8, width);
+                if (!by_some) {
+                    simdgroup_load(b, eight, width);
+                    simdgroup_multiply_accumulate(columns[i], a, b, columns[i]);
+                    continue;
+                }
+                const bool left_out = copy_finite(eight, width, piece, lane);
+                simdgroup_load(b, piece, 8);
                 simdgroup_multiply_accumulate(columns[i], a, b, columns[i]);
+                if (!left_out) continue;
+                simdgroup_store(columns[i], sums + column * 8, kDim);
+                simdgroup_barrier(mem_flags::mem_threadgroup);
+                add_infinite<Cell, kDim>(eight, width, scores + cell,
+                                         eight_bits(seen[lane / 4], cell), sums + column * 8, lane);
+                simdgroup_barrier(mem_flags::mem_threadgroup);
+                simdgroup_load(columns[i], sums + column * 8, kDim);
             }
         }
 #pragma unroll

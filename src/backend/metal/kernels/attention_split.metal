@@ -4,7 +4,7 @@
 #pragma METAL fp contract(off)
 #include <metal_stdlib>
 #include "attention_records.h"
-#include "attention_tiles.h"
+#include "attention_shared_keys.h"
 using namespace metal;
 
 struct LeadingCells {
@@ -37,7 +37,7 @@ kernel void attention_split(device const float* q [[buffer(0)]],
     const LeadingCells rows;
     const AttentionSums<1> result =
         attend<1>(q + head * args.head_dim, key_cells, value_cells, kv_head * args.head_dim,
-                  args.head_dim, args.scale, rows, first, end, AttentionTiles(shared, simdgroup),
+                  args.head_dim, args.scale, rows, first, end, SharedKeys(shared, simdgroup),
                   lane, simdgroup, simdgroups);
 
     if (!valid_head) return;

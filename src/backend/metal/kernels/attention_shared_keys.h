@@ -10,12 +10,12 @@
 using namespace metal;
 
 // Threadgroup memory of the tiles.
-struct AttentionTiles {
+struct SharedKeys {
     threadgroup float* keys;  // [kTileKeys][kTileStride]
     threadgroup uint* cells;
     threadgroup float* weights;  // of this SIMD group
 
-    AttentionTiles(threadgroup float* shared, uint simdgroup)
+    SharedKeys(threadgroup float* shared, uint simdgroup)
         : keys(shared),
           cells(reinterpret_cast<threadgroup uint*>(keys + kTileKeys * kTileStride)),
           weights(keys + kTileKeys * kTileStride + kTileKeys + simdgroup * kTileKeys) {}
@@ -35,11 +35,11 @@ template <uint kVectors, typename Cell, typename Rows>
 static AttentionSums<kVectors> attend(device const float* q_head, Cells<Cell> key_cells,
                                       Cells<Cell> value_cells, uint head_element, uint head_dim,
                                       float scale, thread const Rows& rows, uint first_row,
-                                      uint end_row, AttentionTiles tiles, uint lane, uint simdgroup,
+                                      uint end_row, SharedKeys shared, uint lane, uint simdgroup,
                                       uint simdgroups) {
-    threadgroup float* keys = tiles.keys;
-    threadgroup uint* cells = tiles.cells;
-    threadgroup float* weights = tiles.weights;
+    threadgroup float* keys = shared.keys;
+    threadgroup uint* cells = shared.cells;
+    threadgroup float* weights = shared.weights;
     AttentionSums<kVectors> result;
     for (uint first = first_row; first < end_row; first += kTileKeys) {
         const uint n_keys = min(uint(kTileKeys), end_row - first);
