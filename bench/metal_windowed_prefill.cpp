@@ -17,8 +17,8 @@
 #include <string>
 
 #include "backend/metal/metal_backend.h"
+#include "support/attention_cells.h"
 #include "support/random_data.h"
-#include "tensor/half.h"
 
 namespace minfer {
 namespace {
@@ -30,9 +30,13 @@ struct Heads {
     size_t n_head, n_head_kv, head_dim;
     KvFormat format;
 };
-// Of Qwen2.5-0.5B and Qwen3-0.6B.
+// Of Qwen2.5-0.5B and Qwen3-0.6B, over cells of every format.
 constexpr Heads kShapes[] = {{"14/2 heads of 64, f32 cells", 14, 2, 64, KvFormat::F32},
-                             {"16/8 heads of 128, f16 cells", 16, 8, 128, KvFormat::F16}};
+                             {"14/2 heads of 64, f16 cells", 14, 2, 64, KvFormat::F16},
+                             {"14/2 heads of 64, q8_0 cells", 14, 2, 64, KvFormat::Q8_0},
+                             {"16/8 heads of 128, f32 cells", 16, 8, 128, KvFormat::F32},
+                             {"16/8 heads of 128, f16 cells", 16, 8, 128, KvFormat::F16},
+                             {"16/8 heads of 128, q8_0 cells", 16, 8, 128, KvFormat::Q8_0}};
 
 // What each token sees: spans [lo..., hi...] or runs of 8 words a token.
 struct Arm {
@@ -43,24 +47,26 @@ struct Arm {
 };
 
 std::vector<int32_t> span_window(int32_t n_tokens, int32_t n_sequences, int32_t first) {
-    auto data = std::vector<int32_t>(static_cast<size_t>(2 * n_tokens));
+    auto spans = std::vector<test::Span>();
     const auto length = n_tokens / n_sequences;
-    for (int32_t t = 0; t < n_tokens; ++t) {
-        data[static_cast<size_t>(t)] = first + t / length * length;
-        data[static_cast<size_t>(n_tokens + t)] = first + t + 1;
-    }
-    return data;
+    for (int32_t t = 0; t < n_tokens; ++t)
+        spans.push_back({first + t / length * length, first + t + 1});
+    return test::span_input(spans);
 }
 
 std::vector<int32_t> map_window(int32_t n_tokens, int32_t prefix, int32_t own) {
-    auto data = std::vector<int32_t>(static_cast<size_t>(8 * n_tokens));
-    for (int32_t t = 0; t < n_tokens; ++t) {
-        const auto at = static_cast<size_t>(8 * t);
-        data[at + 1] = prefix;
-        data[at + 2] = own;
-        data[at + 3] = t + 1;
-    }
-    return data;
+    auto maps = std::vector<test::Runs>();
+    for (int32_t t = 0; t < n_tokens; ++t) maps.push_back({{0, prefix}, {own, t + 1}});
+    return test::map_input(maps);
+}
+
+// Whole cells of the format as the file format has them. The q8_0 cells of the shapes have no
+// padding.
+std::vector<std::byte> random_cells(const KvLayout& layout, size_t n_ctx) {
+    const auto dtype = layout.format == KvFormat::Q8_0  ? DType::Q8_0
+                       : layout.format == KvFormat::F16 ? DType::F16
+                                                        : DType::F32;
+    return test::random_rows(dtype, layout.width * n_ctx, 2);
 }
 
 // The attention of all layers, of which each has cells of its own.
@@ -142,13 +148,14 @@ class Prompt {
         const auto q = test::random_floats(q_width() * n_tokens_, 1);
         q_ = MINFER_TRY(upload(std::as_bytes(std::span(q))));
         out_ = MINFER_TRY(buffer(q.size() * sizeof(float)));
-        const auto values = test::random_floats(op_.layout.width * op_.n_ctx, 2);
-        auto halves = std::vector<uint16_t>();
-        for (const auto value : values) halves.push_back(f32_to_f16(value));
-        const auto cells = op_.layout.format == KvFormat::F16 ? std::as_bytes(std::span(halves))
-                                                              : std::as_bytes(std::span(values));
+        const auto cells = random_cells(op_.layout, op_.n_ctx);
+        const auto region = [&]() -> Result<BufRef> {
+            const auto ref = MINFER_TRY(buffer(cells.size()));
+            MINFER_TRY(backend_->write_cells(ref, op_.layout, 0, cells));
+            return ref;
+        };
         for (int i = 0; i < n_layers; ++i) {
-            const auto k = MINFER_TRY(upload(cells)), v = MINFER_TRY(upload(cells));
+            const auto k = MINFER_TRY(region()), v = MINFER_TRY(region());
             layers_.push_back({.k = k, .v = v});
         }
         return {};
