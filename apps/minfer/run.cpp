@@ -5,6 +5,7 @@
 #include "model/vocab.h"
 #include "model_options.h"
 #include "prompt.h"
+#include "prompt_cache.h"
 #include "runtime/context_shift.h"
 #include "runtime/generate.h"
 #include "sampling_options.h"
@@ -28,6 +29,7 @@ struct RunOptions {
     bool timings = true;
     bool context_shift = false;
     std::optional<int64_t> keep;
+    PromptCacheOptions cache;
 };
 
 void add_answer_flags(Flags& flags, RunOptions& options) {
@@ -77,6 +79,7 @@ Result<> settle_options(RunOptions& options) {
         options.prompt.prompt = std::move(prompt);
     }
     MINFER_TRY(check_combination(options.prompt));
+    MINFER_TRY(check_combination(options.cache));
     if (options.stop.size() > kMaxStopStrings)
         return fail(Fault::BadInput, "{} stop texts, at most {} are allowed", options.stop.size(),
                     kMaxStopStrings);
@@ -94,14 +97,16 @@ std::string speed_text(size_t count, double seconds) {
     return fmt::format(", {:.1f} tok/s", static_cast<double>(count) / seconds);
 }
 
-void note_timings(Console& console, const Generation& result, const Engine& engine) {
-    // The first token comes out of the prompt's logits: the clock ran for the steps after it.
-    const auto steps = engine.n_past() + result.n_shifted - result.n_prompt_done;
-    const auto part = result.n_prompt_done < result.n_prompt
+// `steps`: tokens evaluated after the prompt. The first token of the answer comes out of the
+// prompt's logits, and the clock ran for the others.
+void note_timings(Console& console, const Generation& result, size_t steps) {
+    const auto part = result.n_prompt_done + result.n_reused < result.n_prompt
                           ? fmt::format("{} of ", result.n_prompt_done)
                           : std::string();
-    console.note("prompt {}{}{}; generated {}{}; stopped: {}", part,
-                 counted(result.n_prompt, "token"),
+    const auto reused =
+        result.n_reused > 0 ? fmt::format(" ({} from the cache)", result.n_reused) : std::string();
+    console.note("prompt {}{}{}{}; generated {}{}; stopped: {}", part,
+                 counted(result.n_prompt, "token"), reused,
                  speed_text(result.n_prompt_done, result.prompt_seconds),
                  counted(result.tokens.size(), "token"), speed_text(steps, result.decode_seconds),
                  describe(result.reason));
@@ -159,6 +164,8 @@ Result<int> run(RunOptions& options, const Environment& env, Console& console) {
     if (const auto started = start(loaded, options.model, console); !started)
         return say(started.error());
     auto& engine = *loaded.engine;
+    const auto cache = PromptCache::load(options.cache, engine, ids, console);
+    if (!cache) return say(cache.error());
     if (sampling.temperature > 0) console.note("seed {}", sampling.seed);
     if (options.display_prompt) {
         const auto shown = MINFER_TRY(tokenizer.decode(ids, {.show_control = options.special}));
@@ -182,12 +189,18 @@ Result<int> run(RunOptions& options, const Environment& env, Console& console) {
                             .stop = options.stop,
                             .ignore_eos = options.ignore_eos,
                             .show_control = options.special,
-                            .shift_keep = keep},
+                            .shift_keep = keep,
+                            .n_reused = cache->n_reused()},
                            hooks);
     if (!result) return say(result.error());
+    // Saving may cut the sequence.
+    const auto steps =
+        engine.n_past() + result->n_shifted - result->n_reused - result->n_prompt_done;
+    const auto kept = cache->save(engine, ids.size());
     if (!written) return std::unexpected(std::move(written).error());
-    if (options.timings) note_timings(console, *result, engine);
+    if (options.timings) note_timings(console, *result, steps);
     if (options.model.verbose) note_details(console, sampling, engine);
+    if (!kept) return say(kept.error());
     return result->reason == StopReason::Cancelled ? kExitInterrupted : kExitOk;
 }
 
@@ -206,6 +219,7 @@ int run_command(Console& console, Args args) {
     flags.value("-m,--model", "FILE", "The model, instead of MODEL", set_text(options.model.model));
     add_prompt_flags(flags, options.prompt);
     add_answer_flags(flags, options);
+    add_prompt_cache_flags(flags, options.cache);
     add_sampling_flags(flags, options.sampling);
     add_batch_flags(flags, options.model);
     add_threads_flag(flags, options.model);

@@ -56,8 +56,9 @@ Result<Generation> generate(Engine& engine, const Tokenizer& tokenizer, SamplerO
     result.n_prompt = prompt.size();
     const auto n_past = engine.n_past();
     const auto prompt_start = Clock::now();
-    auto logits = engine.evaluate(prompt, 1, [&](size_t done) {
-        if (hooks.on_prompt) hooks.on_prompt(done, prompt.size());
+    result.n_reused = options.n_reused;
+    auto logits = engine.evaluate(prompt.subspan(options.n_reused), 1, [&](size_t done) {
+        if (hooks.on_prompt) hooks.on_prompt(options.n_reused + done, prompt.size());
         return !cancelled();
     });
     result.prompt_seconds = seconds_since(prompt_start);

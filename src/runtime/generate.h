@@ -24,13 +24,15 @@ struct GenerateOptions {
     // When the context is full, forget half of what lies behind its first so many tokens and go on
     // (context_shift.h); none: stop.
     std::optional<size_t> shift_keep;
+    size_t n_reused = 0;
 };
 
 struct Generation {
     std::vector<TokenId> tokens;  // without the end token
     StopReason reason = StopReason::TokenLimit;
     size_t n_prompt = 0;        // tokens given
-    size_t n_prompt_done = 0;   // tokens evaluated: fewer when cancelled in between
+    size_t n_reused = 0;        // of those, in the engine's sequence before
+    size_t n_prompt_done = 0;   // evaluated: fewer than the rest when cancelled in between
     size_t n_shifted = 0;       // tokens forgotten to make room
     double prompt_seconds = 0;  // evaluating those
     double decode_seconds = 0;  // from then on
@@ -42,8 +44,9 @@ struct GenerateHooks {
     std::function<bool()> cancelled;                           // asked between graphs
 };
 
-// Continues the engine's sequence with `prompt` (at least one token) and then the model's own.
-// Cancelling is a StopReason, not an error.
+// Continues the engine's sequence with `prompt` and then the model's own. The first `n_reused`
+// tokens of the prompt are the last ones of that sequence already; at least one is not. Cancelling
+// is a StopReason, not an error.
 Result<Generation> generate(Engine& engine, const Tokenizer& tokenizer, SamplerOptions sampling,
                             std::span<const TokenId> prompt, const GenerateOptions& options,
                             const GenerateHooks& hooks);

@@ -103,6 +103,48 @@ TEST_F(RunCommand, GoesOnPastAFullContextWhenToldTo) {
                 HasSubstr("--keep 15: at most 14 of a context of 16 can be kept"));
 }
 
+TEST_F(RunCommand, KeepsTheEvaluatedPromptInAFile) {
+    const auto file = (dir.path() / "prompt.kv").string();
+    const auto ask = [&](const std::string& prompt, std::vector<std::string> more = {}) {
+        auto args = std::vector<std::string>{
+            "run", model, prompt, "-n", "12", "--greedy", "--ignore-eos", "--prompt-cache", file};
+        args.insert(args.end(), more.begin(), more.end());
+        return minfer_says(args);
+    };
+    const auto plain =
+        minfer_says({"run", model, "Hello there", "-n", "12", "--greedy", "--ignore-eos"});
+    const auto first = ask("Hello there");
+    EXPECT_EQ(first.code, 0) << first.err;
+    EXPECT_EQ(first.out, plain.out);
+    EXPECT_THAT(first.err, Not(HasSubstr("from the cache")));
+    const auto again = ask("Hello there");
+    EXPECT_EQ(again.out, plain.out);
+    EXPECT_THAT(again.err, HasSubstr("prompt 10 tokens (9 from the cache)"));
+    const auto longer = ask("Hello there, you", {"--prompt-cache-ro"});
+    EXPECT_EQ(longer.out, minfer_says({"run", model, "Hello there, you", "-n", "12", "--greedy",
+                                       "--ignore-eos"})
+                              .out);
+    EXPECT_THAT(longer.err, HasSubstr("(10 from the cache)"));
+    const auto other = ask("Yes", {"-c", "100"});
+    EXPECT_EQ(other.code, 0);
+    EXPECT_THAT(other.err, HasSubstr("prompt cache not used: "));
+}
+
+TEST_F(RunCommand, NeverWritesAPromptCacheOverSomethingElse) {
+    const auto file = dir.path() / "letter.txt";
+    std::ofstream(file) << "Dear reader, this is no session.";
+    const auto refused = minfer_says({"run", model, "Hi", "--prompt-cache", file.string()});
+    EXPECT_EQ(refused.code, 1);
+    EXPECT_THAT(error_line(refused), HasSubstr("letter.txt: is not a session file"));
+    EXPECT_EQ(std::filesystem::file_size(file), 32u);
+    const auto missing =
+        minfer_says({"run", model, "Hi", "--prompt-cache", "/nowhere/x", "--prompt-cache-ro"});
+    EXPECT_EQ(missing.code, 1);
+    const auto alone = minfer_says({"run", model, "Hi", "--prompt-cache-ro"});
+    EXPECT_EQ(alone.code, 2);
+    EXPECT_THAT(error_line(alone), HasSubstr("--prompt-cache-ro needs --prompt-cache FILE"));
+}
+
 TEST_F(RunCommand, RefusesWhatDoesNotFit) {
     const auto large = minfer_says({"run", model, "Hi", "-c", "257"});
     EXPECT_EQ(large.code, 1);
