@@ -2,6 +2,7 @@
 
 #include "backend/metal/metal_backend.h"
 #include "conformance/columns.h"
+#include "support/classic_attention.h"
 #include "support/software_metal.h"
 
 namespace minfer::test {
@@ -99,17 +100,14 @@ std::vector<Column> metal_columns(const std::function<void(std::string_view)>& t
         varied(column("metal_specified_tiers", {.multi_column = false, .float_gemm = false}),
                [](const Row& row) { return of_floats(row) && has_few_rows(row); }),
         varied(column("metal_no_gemm", {.gemm = false}), is_tiled),
-        varied(column("metal_no_tiles", {.attention = {.prefill_flash = false,
-                                                       .three_pass = false,
-                                                       .window_flash = false}}),
-               has_tiles),
         varied(
             column("metal_every_tile", {.attention = {.early_stop = false, .skip_tiles = false}}),
             has_tiles),
         varied(column("metal_three_pass", {.attention = {.prefill_flash = false}}),
                has_three_passes),
         varied(column("metal_split", {.attention = {.flash = false}}), is_decode),
-        varied(column("metal_classic", {.attention = {.flash = false, .split = false}}), is_decode),
+        varied(column("metal_classic", {.attention = kClassicAttention}),
+               [](const Row& row) { return is_decode(row) || has_tiles(row); }),
         varied(column("metal_shared_kv", {.attention = {.share_kv_from = 1}}), is_decode),
         varied(column("metal_shared_q8_0_blocks",
                       {.attention = {.split_blocks = false, .share_kv_from = 1}}),

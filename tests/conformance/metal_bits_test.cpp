@@ -4,6 +4,7 @@
 
 #include "backend/metal/metal_backend.h"
 #include "conformance/op_trial.h"
+#include "support/classic_attention.h"
 #include "support/kv_cells.h"
 #include "support/random_data.h"
 #include "support/software_metal.h"
@@ -344,7 +345,7 @@ TEST_F(MetalBits, AWindowOfOneCellGivesThatCellsValue) {
 // One causal token has a kernel of its own, which adds up in another order: of several all three
 // take tiles.
 TEST_F(MetalBits, CausalSpanAndRunsOverTheSameCellsAgree) {
-    const auto classic = MetalOptions{.attention = {.flash = false, .split = false}};
+    const auto classic = MetalOptions{.attention = kClassicAttention};
     for (const int32_t length : {1, 33, 64, 100}) {
         const auto span = run(attention_trial(100, {{{0, length}}}, false));
         EXPECT_EQ(run(attention_trial(100, {{{0, length}}}, false, true), classic), span) << length;
