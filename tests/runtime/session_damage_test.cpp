@@ -179,7 +179,7 @@ TEST_F(SessionDamage, EachFieldOfASequenceIsChecked) {
     EXPECT_EQ(with(two + 4, 5u), "sequence 2: 6 tokens for 5 positions");
     EXPECT_EQ(with(two + 8, 7u), "sequence 2: 7 exact positions of 6");
     EXPECT_EQ(with(two + 12, 5u), "sequence 2: 5 tokens for 6 positions");
-    EXPECT_EQ(with(two + 4, 25u), "sequence 2: 25 positions in room for 3, n_ctx is 24");
+    EXPECT_EQ(with(two + 4, 25u), "sequence 2: 25 positions in room for 6, n_ctx is 24");
     EXPECT_EQ(with(two + 20, 25u), "sequence 2: 6 positions in room for 25, n_ctx is 24");
     EXPECT_EQ(with(two + 16, 23u), "sequence 2: a run of cells leaves the arena");
     EXPECT_EQ(with(two + 24, 4u), "sequence 2: 4 shared runs of cells, at most 3 are allowed");

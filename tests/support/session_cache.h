@@ -80,18 +80,22 @@ struct SessionCache {
         EXPECT_TRUE(cache.share_prefix(SeqId{0}, SeqId{2}, 4));
         append(SeqId{2}, 2, 30);
         reserve(1000, 3);
-        EXPECT_TRUE(cache.share_prefix(SeqId{0}, SeqId{1000}, 2));
+        EXPECT_TRUE(cache.share_prefix(SeqId{0}, SeqId{1000}, 3));
+        EXPECT_TRUE(cache.make_own(SeqId{1000}, 1));
         cache.release(SeqId{0});
         reserve(3, 2);
         reserve(4, 4);
         append(SeqId{4}, 4, 40);
         EXPECT_TRUE(cache.remove(SeqId{4}, 1, 1));
         cache.release(SeqId{9});
-        EXPECT_TRUE(cache.compact(3));
+        EXPECT_TRUE(cache.compact());
         reserve(5, 1);
         append(SeqId{5}, 1, 50);
         cache.release(SeqId{3});
         EXPECT_TRUE(cache.store().check());
+        const auto& counters = cache.store().counters();
+        EXPECT_TRUE(counters.compactions > 0 && counters.cells_moved > 0 &&
+                    counters.copies_on_write > 0 && counters.rows_copied_on_write > 0);
     }
 
     // Canonical keys and values of every position of a sequence, layer after layer.
