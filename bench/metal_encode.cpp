@@ -5,64 +5,59 @@
 //
 // SOFTMETAL_CHECKS=off in the environment measures what a program that runs models sees.
 
-#include <benchmark/benchmark.h>
+#include <memory>
 
 #include "backend/metal/metal_backend.h"
+#include "bench/timing.h"
 
 namespace minfer {
 namespace {
 
-constexpr size_t kCount = 32;  // elements: next to nothing to compute
+constexpr size_t kCount = 32;     // elements: next to nothing to compute
+constexpr int kDispatches = 300;  // of a token of a small model
 
 struct Sum {
     std::unique_ptr<MetalBackend> backend;
     BufRef in[2], out;
     Node node{.name = "sum", .op = op::Add{}, .shape = {kCount, 1, 1, 1}};
 
-    bool make(benchmark::State& state) {
-        auto made = make_metal_backend();
-        if (!made) {
-            state.SkipWithError(made.error().what.c_str());
-            return false;
+    static Result<std::shared_ptr<Sum>> create() {
+        auto sum = std::make_shared<Sum>();
+        sum->backend = MINFER_TRY(make_metal_backend());
+        for (auto* const ref : {&sum->in[0], &sum->in[1], &sum->out}) {
+            const auto id = MINFER_TRY(sum->backend->alloc(kCount * sizeof(float)));
+            *ref = {.backend = BackendId::Metal, .id = id, .bytes = kCount * sizeof(float)};
         }
-        backend = *std::move(made);
-        for (auto* const ref : {&in[0], &in[1], &out})
-            *ref = {.backend = BackendId::Metal,
-                    .id = *backend->alloc(kCount * 4),
-                    .bytes = kCount * 4};
-        return true;
+        return sum;
     }
-    bool encode() { return backend->execute({.node = &node, .in = in, .out = out}).has_value(); }
+    Result<> encode() { return backend->execute({.node = &node, .in = in, .out = out}); }
 };
 
-void encode(benchmark::State& state) {
-    auto sum = Sum();
-    if (!sum.make(state)) return;
-    constexpr int kDispatches = 300;  // of a token of a small model
-    for (auto _ : state) {
-        for (int i = 0; i < kDispatches; ++i)
-            if (!sum.encode()) return state.SkipWithError("not encoded");
-        state.PauseTiming();
-        if (!sum.backend->synchronize()) return state.SkipWithError("not done");
-        state.ResumeTiming();
-    }
-    state.SetItemsProcessed(state.iterations() * kDispatches);
-    state.counters["per_dispatch"] =
-        benchmark::Counter(static_cast<double>(state.iterations()) * kDispatches,
-                           benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+Result<bench::Case> encode() {
+    const auto sum = MINFER_TRY(Sum::create());
+    return bench::Case{.step = [=]() -> Result<> {
+                           for (int i = 0; i < kDispatches; ++i) MINFER_TRY(sum->encode());
+                           return {};
+                       },
+                       .settle = [=] { return sum->backend->synchronize(); },
+                       .rates = {{"dispatches/s", kDispatches}}};
 }
 
-void submit(benchmark::State& state) {
-    auto sum = Sum();
-    if (!sum.make(state)) return;
-    for (auto _ : state)
-        if (!sum.encode() || !sum.backend->synchronize()) return state.SkipWithError("not done");
+Result<bench::Case> submit() {
+    const auto sum = MINFER_TRY(Sum::create());
+    return bench::Case{.step = [=]() -> Result<> {
+        MINFER_TRY(sum->encode());
+        return sum->backend->synchronize();
+    }};
 }
 
-BENCHMARK(encode);
-BENCHMARK(submit)->UseRealTime();
+Result<> measure(bench::Bench& bench) {
+    return bench.compare(
+        {{.name = fmt::format("encode {} dispatches", kDispatches), .make = encode},
+         {.name = "submit one and wait", .make = submit}});
+}
 
 }  // namespace
 }  // namespace minfer
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) { return minfer::bench::run(argc, argv, minfer::measure); }
