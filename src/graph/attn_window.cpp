@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "graph/op.h"
-
 namespace minfer {
 namespace {
 
@@ -60,15 +58,10 @@ Result<> check_windows(WindowKind kind, std::span<const int32_t> data, size_t n_
 
 CellExtent window_extent(WindowKind kind, std::span<const int32_t> data, size_t n_tokens) {
     auto extent = CellExtent{.first = SIZE_MAX, .end = 0};
-    const auto include = [&](int32_t first, int32_t end) {
-        extent.first = std::min(extent.first, static_cast<size_t>(first));
-        extent.end = std::max(extent.end, static_cast<size_t>(end));
-    };
-    if (kind == WindowKind::Span)
-        for (size_t t = 0; t < n_tokens; ++t) include(data[t], data[n_tokens + t]);
-    else
-        for (size_t i = 0; i < n_tokens * kKvMapMaxSpans; ++i)
-            if (data[2 * i + 1] > 0) include(data[2 * i], data[2 * i] + data[2 * i + 1]);
+    for_runs(kind, data, n_tokens, [&](size_t first, size_t end) {
+        extent.first = std::min(extent.first, first);
+        extent.end = std::max(extent.end, end);
+    });
     return extent;
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/result.h"
+#include "graph/op.h"
 
 namespace minfer {
 
@@ -23,9 +24,26 @@ Result<WindowKind> window_kind(size_t elements, size_t n_tokens);
 Result<> check_windows(WindowKind kind, std::span<const int32_t> data, size_t n_tokens,
                        size_t n_ctx);
 
+// Gives `take(first, end)` each run of cells [first, end) that a token sees, token by token, of
+// windows that were checked.
+template <class Take>
+void for_runs(WindowKind kind, std::span<const int32_t> data, size_t n_tokens, Take take) {
+    if (kind == WindowKind::Span) {
+        for (size_t t = 0; t < n_tokens; ++t)
+            take(static_cast<size_t>(data[t]), static_cast<size_t>(data[n_tokens + t]));
+        return;
+    }
+    for (size_t i = 0; i < n_tokens * kKvMapMaxSpans; ++i) {
+        const auto cell = static_cast<size_t>(data[2 * i]);
+        const auto count = static_cast<size_t>(data[2 * i + 1]);
+        if (count > 0) take(cell, cell + count);
+    }
+}
+
 // The cells [first, end) outside of which no token sees any, of windows that were checked.
 struct CellExtent {
     size_t first = 0, end = 0;
+    bool operator==(const CellExtent&) const = default;
 };
 CellExtent window_extent(WindowKind kind, std::span<const int32_t> data, size_t n_tokens);
 

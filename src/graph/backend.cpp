@@ -2,6 +2,14 @@
 
 namespace minfer {
 
+Result<size_t> stored_tokens(const Call& call, size_t width) {
+    // The logical length: the memory behind it may be that of a longer batch.
+    const auto count = call.in.empty() ? 0 : call.in[0].bytes / sizeof(float);
+    if (width == 0 || count == 0 || count % width != 0)
+        return fail(Fault::BadInput, "{} elements of K are not rows of {}", count, width);
+    return count / width;
+}
+
 Result<BufRef> cells_of(BufRef region, const KvLayout& layout, size_t first_row, size_t bytes) {
     const auto held = layout.row_bytes ? region.bytes / layout.row_bytes : 0;
     const auto rows = layout.row_bytes ? bytes / layout.row_bytes : 0;

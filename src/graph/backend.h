@@ -23,6 +23,10 @@ struct Call {
     std::span<const WeightId> weights;  // in the order of op_weights(node->op)
 };
 
+// Tokens whose keys a KvStore over cells of this width is given; BadInput for none, and for what is
+// no whole rows.
+Result<size_t> stored_tokens(const Call& call, size_t width);
+
 // The part of a region that holds whole cells, `bytes` of them from row `first_row` on; BadInput
 // when there are no such cells.
 Result<BufRef> cells_of(BufRef region, const KvLayout& layout, size_t first_row, size_t bytes);
@@ -63,6 +67,8 @@ class Backend {
     virtual void free(BufferId id) = 0;
     virtual size_t pool_count() const = 0;  // buffers ever created; never shrinks
     virtual size_t pool_bytes() const = 0;
+    // What alloc() can still hand out under the backend's budget, idle buffers included.
+    virtual size_t available_bytes() const { return SIZE_MAX; }
 
     // Work. Errors name node, dtype, shapes and values; stale output is never read after one.
     virtual Result<> execute(const Call& call) = 0;

@@ -52,7 +52,7 @@ Result<KvCells> kv_cells(const Context& context, const Call& call, const KvUse& 
 Result<> run(Context& context, const Call& call, const op::KvStore& store) {
     const auto& layout = store.layout;
     const auto regions = MINFER_TRY(kv_cells(context, call, *op_kv_use(call.node->op)));
-    const auto n_tokens = call.in.size() > 2 ? call.in[2].bytes / sizeof(int32_t) : 0;
+    const auto n_tokens = MINFER_TRY(stored_tokens(call, layout.width));
     const auto* const k = MINFER_TRY(context.floats_in(call, 0, n_tokens * layout.width));
     const auto* const v = MINFER_TRY(context.floats_in(call, 1, n_tokens * layout.width));
     const auto* const cells = MINFER_TRY(context.ints_in(call, 2, n_tokens));

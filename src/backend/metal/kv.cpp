@@ -15,7 +15,7 @@ Result<Launch> plan_kv_store(CellType type, size_t width, size_t n_tokens) {
     const auto needed = is_packed(type) ? elements : ceil_div(elements, 4U);
     const auto threads = threads_of_row(needed, kMaxThreads);
     return Launch{
-        .groups = {.x = ceil_div(needed, threads), .y = MINFER_TRY(to_u32("tokens", n_tokens))},
+        .groups = {.x = MINFER_TRY(to_u32("tokens", n_tokens)), .y = ceil_div(needed, threads)},
         .threads = {.x = threads}};
 }
 
@@ -62,13 +62,9 @@ Result<size_t> prepare(Context& context, const Node&, const op::KvStore& store) 
 Result<> run(Context& context, const Call& call, const op::KvStore& store) {
     const auto regions = MINFER_TRY(kv_regions(context, call, *op_kv_use(call.node->op)));
     const auto width = store.layout.width;
-    // The logical length: the memory behind it may be that of a longer batch.
-    const auto count = call.in.empty() ? 0 : call.in[0].bytes / sizeof(float);
-    if (count == 0 || count % width != 0)
-        return fail(Fault::BadInput, "{} elements of K are not rows of {}", count, width);
-    const auto n_tokens = count / width;
-    const auto k = MINFER_TRY(context.words_in(call, 0, count));
-    const auto v = MINFER_TRY(context.words_in(call, 1, count));
+    const auto n_tokens = MINFER_TRY(stored_tokens(call, width));
+    const auto k = MINFER_TRY(context.words_in(call, 0, n_tokens * width));
+    const auto v = MINFER_TRY(context.words_in(call, 1, n_tokens * width));
     const auto cells = MINFER_TRY(context.ints_in(call, 2, n_tokens));
     MINFER_TRY(check_cells(cells, store.n_ctx));
 

@@ -14,8 +14,8 @@ struct KvKernels {
     Pipelines<CellType> stores;
 };
 
-// Four elements of a row to a thread, or one where blocks are quantised, and a row of threadgroups
-// for each token.
+// Four elements of a row to a thread, or one where blocks are quantised; a column of threadgroups
+// for each token: what has no bound goes along x.
 Result<Launch> plan_kv_store(CellType type, size_t width, size_t n_tokens);
 
 // BadInput for a layout that is not one of kv_layout(), with blocks of 32 elements in q8_0.

@@ -156,7 +156,7 @@ Result<MulMvPlan> plan_mul_mv(const Matrices& matrices, size_t n_tokens, MatmulT
 
 Result<Launch> plan_add_bias(size_t n_rows, size_t width) {
     const auto across = ceil_div(MINFER_TRY(to_u32("elements of a row", width)), kAddBiasThreads);
-    return Launch{.groups = {.x = across, .y = MINFER_TRY(to_u32("rows", n_rows))},
+    return Launch{.groups = {.x = MINFER_TRY(to_u32("rows", n_rows)), .y = across},
                   .threads = {.x = kAddBiasThreads}};
 }
 

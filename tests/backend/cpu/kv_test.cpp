@@ -160,6 +160,7 @@ TEST_P(CpuKvStore, CellsThatDoNotFitTheOperationAreRefusedAndNothingIsWritten) {
                     HasSubstr("KV regions have"));
         EXPECT_EQ(layer.k(), layer.cells.k_bytes);
         EXPECT_EQ(layer.v(), layer.cells.v_bytes);
+        EXPECT_THAT(layer.store({}, {}, {}), HasSubstr("0 elements of K are not rows of 96"));
         EXPECT_EQ(error([](auto&, auto&) {}), "");
     }
 }

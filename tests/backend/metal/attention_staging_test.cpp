@@ -26,10 +26,10 @@ Geometry packed(size_t head_dim = 64, size_t n_ctx = 200) {
 std::vector<AttentionOptions> orders() { return {{}, {.split_blocks = false}}; }
 
 TEST(MetalStage, AThreadTakesFourElementsOfACell) {
-    EXPECT_EQ(*metal::plan_stage(128, 9), (Launch{{1, 9, 2}, {32}}));
-    EXPECT_EQ(*metal::plan_stage(160, 9), (Launch{{1, 9, 2}, {64}}));
+    EXPECT_EQ(*metal::plan_stage(128, 9), (Launch{{9, 1, 2}, {32}}));
+    EXPECT_EQ(*metal::plan_stage(160, 9), (Launch{{9, 1, 2}, {64}}));
     EXPECT_EQ(*metal::plan_stage(1024, 1), (Launch{{1, 1, 2}, {256}}));
-    EXPECT_EQ(*metal::plan_stage(1056, 1), (Launch{{2, 1, 2}, {256}}));
+    EXPECT_EQ(*metal::plan_stage(1056, 1), (Launch{{1, 2, 2}, {256}}));
 }
 
 TEST(MetalStage, PackedCellsOfAPromptMatchTheReference) {
@@ -121,6 +121,38 @@ TEST(MetalStage, EachOrderOfBlocksHasItsKernelAndASwitchThatIsOffNone) {
     EXPECT_EQ(labels_of({.split_blocks = false}, 4),
               (Labels{"kv_dequantize_q8_0", "attention_prefill_f32_64_causal"}));
     EXPECT_EQ(labels_of({.prefill_flash = false}, 4), Labels{"attention_q8_0_split"});
+}
+
+using Ranges = std::vector<CellExtent>;
+
+Ranges ranges(const std::vector<Runs>& windows) {
+    const auto data = map_input(windows);
+    const auto n = windows.size();
+    return metal::stage_ranges(WindowKind::Map, data, n, window_extent(WindowKind::Map, data, n));
+}
+
+TEST(MetalStageRanges, AreTheBlocksInWhichAnyTokenSeesACell) {
+    EXPECT_EQ(ranges({{{0, 200}}}), (Ranges{{0, 200}}));
+    // Blocks are counted from the first cell that is seen, and the last one ends where cells do.
+    EXPECT_EQ(ranges({{{10, 1}, {500, 3}}}), (Ranges{{10, 74}, {458, 503}}));
+    EXPECT_EQ(ranges({{{10, 64}, {138, 1}}}), (Ranges{{10, 74}, {138, 139}}));
+    EXPECT_EQ(ranges({{{10, 65}, {138, 1}}}), (Ranges{{10, 139}})) << "neighbours are one";
+    // Of all tokens together, in the order of cells.
+    EXPECT_EQ(ranges({{{640, 64}}, {{0, 64}, {1280, 1}}, {{640, 65}}}),
+              (Ranges{{0, 64}, {640, 768}, {1280, 1281}}));
+    const auto spans = span_input({{1000, 1001}, {0, 64}});
+    EXPECT_EQ(metal::stage_ranges(WindowKind::Span, spans, 2, {0, 1001}),
+              (Ranges{{0, 64}, {960, 1001}}));
+}
+
+TEST(MetalStageRanges, AreNoMoreThanTheirMostAndTakeInTheNarrowestGapsForIt) {
+    auto windows = std::vector<Runs>();
+    for (int32_t i = 0; i <= int32_t{metal::kMostStageRanges}; ++i)
+        windows.push_back({{i * 640, 1}, {6400 + 320, 1}});
+    const auto found = ranges(windows);
+    EXPECT_EQ(found.size(), metal::kMostStageRanges);
+    EXPECT_EQ(std::ranges::count(found, CellExtent{6400, 7104}), 1) << "the two narrow gaps";
+    EXPECT_EQ(std::ranges::count(found, CellExtent{640, 704}), 1);
 }
 
 TEST(MetalStage, ItsScratchIsTheArenaAsF32AndABlockBesides) {

@@ -52,16 +52,16 @@ struct Layer : KvCells {
 
 TEST(MetalKv, AThreadTakesFourElementsOrOneOfABlockAndARowOfThreadgroupsATokensRow) {
     for (const auto type : {CellType::F32, CellType::F16}) {
-        EXPECT_EQ(*metal::plan_kv_store(type, 128, 3), (Launch{{1, 3}, {32}}));
+        EXPECT_EQ(*metal::plan_kv_store(type, 128, 3), (Launch{{3, 1}, {32}}));
         EXPECT_EQ(*metal::plan_kv_store(type, 129, 1), (Launch{{1, 1}, {64}}));
         EXPECT_EQ(*metal::plan_kv_store(type, 1024, 1), (Launch{{1, 1}, {256}}));
         EXPECT_EQ(*metal::plan_kv_store(type, 1025, 2), (Launch{{2, 2}, {256}}));
     }
     for (const auto type : {CellType::Q8_0, CellType::Q8_0Split}) {
-        EXPECT_EQ(*metal::plan_kv_store(type, 32, 3), (Launch{{1, 3}, {32}}));
+        EXPECT_EQ(*metal::plan_kv_store(type, 32, 3), (Launch{{3, 1}, {32}}));
         EXPECT_EQ(*metal::plan_kv_store(type, 128, 1), (Launch{{1, 1}, {128}}));
         EXPECT_EQ(*metal::plan_kv_store(type, 288, 2), (Launch{{2, 2}, {256}}));
-        EXPECT_EQ(*metal::plan_kv_store(type, 1024, 1), (Launch{{4, 1}, {256}}));
+        EXPECT_EQ(*metal::plan_kv_store(type, 1024, 1), (Launch{{1, 4}, {256}}));
     }
 }
 
@@ -184,6 +184,7 @@ TEST_P(MetalKvStore, RowsThatDoNotFitTheCellsAreRefused) {
     const auto rows = random_floats(128, 14);
     EXPECT_THAT(layer.run(std::span(rows).first(65), rows, {3}),
                 HasSubstr("65 elements of K are not rows of 64"));
+    EXPECT_THAT(layer.run({}, {}, {}), HasSubstr("0 elements of K are not rows of 64"));
     EXPECT_THAT(layer.run(rows, std::span(rows).first(64), {3, 4}),
                 HasSubstr("source 1 has 256 bytes, 512 are wanted"));
     EXPECT_THAT(layer.run(rows, rows, {3}), HasSubstr("source 2 has 4 bytes, 8 are wanted"));

@@ -145,7 +145,7 @@ TEST(MetalMulMvPlan, AThreadgroupWorksOnOneMatrix) {
 
 TEST(MetalMulMvPlan, ABiasTakesOneThreadForEachElement) {
     EXPECT_EQ(*metal::plan_add_bias(1, 256), (Launch{{1, 1}, {256}}));
-    EXPECT_EQ(*metal::plan_add_bias(3, 257), (Launch{{2, 3}, {256}}));
+    EXPECT_EQ(*metal::plan_add_bias(3, 257), (Launch{{3, 2}, {256}}));
 }
 
 }  // namespace

@@ -13,8 +13,10 @@ kernel void kv_store(device const float* rows [[buffer(0)]],
                      device const int* cells [[buffer(1)]],
                      device uchar* region [[buffer(2)]],
                      constant KvStoreArgs& args [[buffer(3)]],
-                     uint2 position [[thread_position_in_grid]]) {
-    const uint first = position.x * 4, token = position.y;
+                     uint2 group [[threadgroup_position_in_grid]],
+                     uint2 threads [[threads_per_threadgroup]],
+                     uint thread_index [[thread_index_in_threadgroup]]) {
+    const uint first = (group.y * threads.x + thread_index) * 4, token = group.x;
     device const float* from = rows + ulong(token) * args.width;
     device uchar* cell = region + ulong(cells[token]) * args.cell_bytes;
     if (first + 4 <= args.width) {
@@ -32,9 +34,11 @@ kernel void kv_store_blocks(device const float* rows [[buffer(0)]],
                             device const int* cells [[buffer(1)]],
                             device uchar* region [[buffer(2)]],
                             constant KvStoreArgs& args [[buffer(3)]],
-                            uint2 position [[thread_position_in_grid]],
+                            uint2 group [[threadgroup_position_in_grid]],
+                            uint2 threads [[threads_per_threadgroup]],
+                            uint thread_index [[thread_index_in_threadgroup]],
                             uint lane [[thread_index_in_simdgroup]]) {
-    const uint element = position.x, token = position.y;
+    const uint element = group.y * threads.x + thread_index, token = group.x;
     // Whole SIMD groups leave: width is a multiple of 32.
     if (element >= args.width) return;
     device uchar* cell = region + ulong(cells[token]) * args.cell_bytes;
@@ -55,7 +59,7 @@ kernel void kv_store_blocks(device const float* rows [[buffer(0)]],
         for (uint i = n_blocks * 34; i < args.cell_bytes; ++i) cell[i] = 0;
 }
 
-template [[host_name("kv_store_f32")]] kernel void kv_store<F32Cell>(device const float*, device const int*, device uchar*, constant KvStoreArgs&, uint2);
-template [[host_name("kv_store_f16")]] kernel void kv_store<F16Cell>(device const float*, device const int*, device uchar*, constant KvStoreArgs&, uint2);
-template [[host_name("kv_store_q8_0")]] kernel void kv_store_blocks<Q8_0Cell>(device const float*, device const int*, device uchar*, constant KvStoreArgs&, uint2, uint);
-template [[host_name("kv_store_q8_0_split")]] kernel void kv_store_blocks<Q8_0SplitCell>(device const float*, device const int*, device uchar*, constant KvStoreArgs&, uint2, uint);
+template [[host_name("kv_store_f32")]] kernel void kv_store<F32Cell>(device const float*, device const int*, device uchar*, constant KvStoreArgs&, uint2, uint2, uint);
+template [[host_name("kv_store_f16")]] kernel void kv_store<F16Cell>(device const float*, device const int*, device uchar*, constant KvStoreArgs&, uint2, uint2, uint);
+template [[host_name("kv_store_q8_0")]] kernel void kv_store_blocks<Q8_0Cell>(device const float*, device const int*, device uchar*, constant KvStoreArgs&, uint2, uint2, uint, uint);
+template [[host_name("kv_store_q8_0_split")]] kernel void kv_store_blocks<Q8_0SplitCell>(device const float*, device const int*, device uchar*, constant KvStoreArgs&, uint2, uint2, uint, uint);
