@@ -12,4 +12,10 @@ namespace minfer {
 // Assigns every node a backend, then fuses. `backends` in priority order.
 void lower(Graph& graph, const GraphParams& params, std::span<Backend* const> backends);
 
+// A graph that went through lower(), and what it was built for.
+struct LoweredGraph {
+    GraphParams params;
+    Graph graph;
+};
+
 }  // namespace minfer

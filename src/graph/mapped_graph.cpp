@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/bytes_text.h"
 #include "graph/assign.h"
 #include "graph/liveness.h"
 
@@ -97,6 +98,7 @@ class Mapper {
     Result<> take_memory() {
         const auto scratch_bytes = MINFER_TRY(prepare());
         const auto plan = MINFER_TRY(plan_memory(graph_, scratch_bytes));
+        for (auto* const backend : backends_) MINFER_TRY(check_fits(plan, *backend));
         const auto buffers = MINFER_TRY(reservation_.map(plan.slots, backends_));
         const auto in_slot = [&](const NodeMemory& memory) {
             return BufRef{.backend = plan.slots[memory.slot].backend,
@@ -124,6 +126,27 @@ class Mapper {
                 mapped_.scratch[node.id] = in_slot(scratch);
         }
         return {};
+    }
+
+    // Before anything of the graph is allocated, so that a refusal has all of it in one number.
+    Result<> check_fits(const MemoryPlan& plan, const Backend& backend) {
+        auto cells = std::map<uint32_t, size_t>();  // bytes of the regions to be made, by layer
+        for (const auto& node : graph_.nodes) {
+            const auto kv = op_kv_use(node.op);
+            if (!kv || node.backend != backend.id() || kv_.find(kv->layer)) continue;
+            cells[kv->layer] = 2 * kv->layout.row_bytes * kv->n_ctx;
+        }
+        size_t cells_bytes = 0;
+        for (const auto& [layer, bytes] : cells) cells_bytes += bytes;
+        const auto slots_bytes = reservation_.missing_bytes(plan.slots, backend.id());
+        const auto available = backend.available_bytes();
+        if (cells_bytes <= available && slots_bytes <= available - cells_bytes) return {};
+        return fail(Fault::OutOfMemory,
+                    "{}: steps of {} tokens over a context of {} need {} for keys and values and "
+                    "{} for activations, besides {} of weights; {} are there",
+                    backend.name(), mapped_.params.n_tokens, mapped_.params.n_ctx,
+                    bytes_text(cells_bytes), bytes_text(slots_bytes),
+                    bytes_text(backend.weights_bytes()), bytes_text(available));
     }
 
     // The regions the node touches, made when nobody touched them before.
@@ -205,12 +228,12 @@ OwnedBuffer::~OwnedBuffer() {
     if (backend_ != nullptr) backend_->free(ref_.id);
 }
 
-Result<std::unique_ptr<MappedGraph>> map_graph(const GraphParams& params, Graph graph,
+Result<std::unique_ptr<MappedGraph>> map_graph(LoweredGraph lowered,
                                                std::span<Backend* const> backends,
                                                Reservation& reservation, KvRegions& kv) {
     auto mapped = std::make_unique<MappedGraph>();
-    mapped->params = params;
-    mapped->graph = std::move(graph);
+    mapped->params = lowered.params;
+    mapped->graph = std::move(lowered.graph);
     MINFER_TRY(Mapper(*mapped, backends, reservation, kv).map());
     return mapped;
 }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "graph/kv_regions.h"
+#include "graph/lower.h"
 #include "graph/params.h"
 #include "graph/reservation.h"
 #include "graph/split.h"
@@ -56,8 +57,9 @@ struct MappedGraph {
 
 // Plans and takes memory, makes KV regions and resolves weights for a lowered graph. Errors: a
 // node no backend runs (Unsupported), a weight its backend does not have (NotFound), a changed KV
-// cache (BadInput), out of memory.
-Result<std::unique_ptr<MappedGraph>> map_graph(const GraphParams& params, Graph graph,
+// cache (BadInput); OutOfMemory, saying what the graph needs and what there is, before anything is
+// allocated, where a backend knows.
+Result<std::unique_ptr<MappedGraph>> map_graph(LoweredGraph lowered,
                                                std::span<Backend* const> backends,
                                                Reservation& reservation, KvRegions& kv);
 

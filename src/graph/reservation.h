@@ -23,7 +23,16 @@ class Reservation {
     Result<std::vector<BufferId>> map(std::span<const Slot> slots,
                                       std::span<Backend* const> backends);
 
+    // What of the slots on this backend map() would have to allocate, in bytes.
+    size_t missing_bytes(std::span<const Slot> slots, BackendId backend);
+
   private:
+    struct Pick {
+        size_t slot = 0;
+        std::optional<size_t> buffer;  // none: a new one
+    };
+    std::vector<Pick> pick(std::span<const Slot> slots);  // in the order that map() takes them
+
     struct Buffer {
         Backend* backend = nullptr;
         BufferId id{};

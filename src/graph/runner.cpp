@@ -38,6 +38,13 @@ struct GraphRunner::State {
         return *cache.front();
     }
 
+    // Another graph used the same buffers since the current one was that, if it ever was.
+    void forget_contents() {
+        has_results = false;
+        auto& is_filled = current().is_filled;
+        is_filled.assign(is_filled.size(), false);
+    }
+
     Result<Graph> build_lowered(const GraphParams& params) const {
         auto graph = MINFER_TRY(build(params));
         lower(graph, params, backends);
@@ -82,24 +89,27 @@ Result<> GraphRunner::bind(const GraphParams& params) {
     const auto hit = std::ranges::find_if(cache, [&](const std::unique_ptr<MappedGraph>& mapped) {
         return mapped->params == params;
     });
-    if (hit != cache.end()) {
-        ++state_->counters.reuses;
-        if (hit == cache.begin()) return {};
-        std::rotate(cache.begin(), hit, hit + 1);
-    } else {
+    if (hit == cache.end()) {
         auto graph = MINFER_TRY(state_->build_lowered(params));
-        ++state_->counters.builds;
-        auto mapped = MINFER_TRY(
-            map_graph(params, std::move(graph), state_->backends, state_->reservation, state_->kv));
-        ++state_->counters.remaps;
-        mapped->graph.uid = next_uid();
-        cache.insert(cache.begin(), std::move(mapped));
-        if (cache.size() > kMaxCached) cache.pop_back();
+        return bind_lowered({.params = params, .graph = std::move(graph)});
     }
-    // Another graph used the same buffers since this one was current, if it ever was.
-    state_->has_results = false;
-    auto& is_filled = cache.front()->is_filled;
-    is_filled.assign(is_filled.size(), false);
+    ++state_->counters.reuses;
+    if (hit == cache.begin()) return {};
+    std::rotate(cache.begin(), hit, hit + 1);
+    state_->forget_contents();
+    return {};
+}
+
+Result<> GraphRunner::bind_lowered(LoweredGraph lowered) {
+    ++state_->counters.builds;
+    auto mapped = MINFER_TRY(
+        map_graph(std::move(lowered), state_->backends, state_->reservation, state_->kv));
+    ++state_->counters.remaps;
+    mapped->graph.uid = next_uid();
+    auto& cache = state_->cache;
+    cache.insert(cache.begin(), std::move(mapped));
+    if (cache.size() > kMaxCached) cache.pop_back();
+    state_->forget_contents();
     return {};
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/backend.h"
+#include "graph/lower.h"
 #include "graph/params.h"
 
 namespace minfer {
@@ -36,6 +37,8 @@ class GraphRunner {
     // graphs share their activation memory: when another graph becomes current, its inputs have
     // to be filled, and what the previous graph computed is gone.
     Result<> bind(const GraphParams& params);
+    // The same for a graph that was built and lowered for these backends already.
+    Result<> bind_lowered(LoweredGraph lowered);
 
     // Builds the current graph again and fails unless op, shape, type, sources and placement of
     // every node are equal: the test of the promise that equal params mean an identical graph.

@@ -1,6 +1,7 @@
 #include "runtime/engine.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/bytes_text.h"
 #include "graph/lower.h"
@@ -42,6 +43,43 @@ GraphParams step_params(const EngineOptions& options, KvFormat format, size_t gp
             .kv_format = format};
 }
 
+Result<LoweredGraph> lowered(const Model& model, std::span<Backend* const> backends,
+                             const GraphParams& params) {
+    auto graph = MINFER_TRY(model.build(params));
+    lower(graph, params, backends);
+    return LoweredGraph{.params = params, .graph = std::move(graph)};
+}
+
+// A device may run a chain of plain nodes and not the fused form of it, for this shape or at all;
+// and only devices run fused forms. Where one would be left to the CPU, the chain is used.
+bool keep_fused_nodes_off_the_cpu(const Graph& decode, EngineOptions& options) {
+    const auto before = std::pair(options.fuse_qkv, options.fuse_ffn);
+    for (const auto& node : decode.nodes) {
+        if (node.backend != BackendId::Cpu) continue;
+        if (std::holds_alternative<op::FusedQkv>(node.op) ||
+            std::holds_alternative<op::FusedQkvNorm>(node.op))
+            options.fuse_qkv = false;
+        if (std::holds_alternative<op::FusedFfn>(node.op)) options.fuse_ffn = false;
+    }
+    return before != std::pair(options.fuse_qkv, options.fuse_ffn);
+}
+
+// The graphs of a generated token and of the largest step of a prompt.
+Result<std::vector<LoweredGraph>> first_steps(const Model& model,
+                                              std::span<Backend* const> backends,
+                                              EngineOptions& options, KvFormat format,
+                                              size_t gpu_layers) {
+    const auto step = [&](size_t n_tokens) {
+        return lowered(model, backends, step_params(options, format, gpu_layers, n_tokens, 1));
+    };
+    std::vector<LoweredGraph> steps;
+    steps.push_back(MINFER_TRY(step(1)));
+    if (keep_fused_nodes_off_the_cpu(steps[0].graph, options)) steps[0] = MINFER_TRY(step(1));
+    if (const auto longest = std::min(options.n_ubatch, options.n_ctx); longest > 1)
+        steps.push_back(MINFER_TRY(step(longest)));
+    return steps;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::create(const Model& model, std::vector<Backend*> backends,
@@ -55,10 +93,9 @@ Result<std::unique_ptr<Engine>> Engine::create(const Model& model, std::vector<B
     const auto offered = std::span(backends).last(options.gpu_layers > 0 ? backends.size() : 1);
     const auto expected = MINFER_TRY(choose_kv_format(options.kv_format, hparams, offered));
     MINFER_TRY(check_kv_fits(hparams, expected, options));
-    const auto gpu_layers = std::min(options.gpu_layers, hparams.n_layer);
-    const auto longest = std::min(options.n_ubatch, options.n_ctx);
-    const GraphParams steps[] = {step_params(options, expected, gpu_layers, 1, 1),
-                                 step_params(options, expected, gpu_layers, longest, 1)};
+    const auto gpu_layers = offered.size() > 1 ? std::min(options.gpu_layers, hparams.n_layer) : 0;
+    const auto asked = options;
+    auto steps = MINFER_TRY(first_steps(model, offered, options, expected, gpu_layers));
     auto placed = MINFER_TRY(minfer::offload(model, backends, options.gpu_layers, steps));
     // Another one when no device is in use after all.
     const auto format = MINFER_TRY(choose_kv_format(options.kv_format, hparams, placed.backends));
@@ -67,9 +104,14 @@ Result<std::unique_ptr<Engine>> Engine::create(const Model& model, std::vector<B
         if (!backend->reads_kv(format))
             return fail(Fault::Unsupported, "backend {} does not read a KV cache of {} cells",
                         backend->name(), name(format));
+    if (!std::ranges::equal(placed.backends, offered)) {
+        options = asked;
+        steps = MINFER_TRY(first_steps(model, placed.backends, options, format, placed.gpu_layers));
+    }
     auto engine = std::unique_ptr<Engine>(new Engine(model, std::move(placed), options, format));
-    MINFER_TRY(engine->keep_fused_nodes_off_the_cpu());
-    MINFER_TRY(engine->prepare(1, 1));
+    // The prompt first: what is allocated for it serves the token, whose graph is then the current.
+    for (auto& step : std::views::reverse(steps))
+        MINFER_TRY(engine->runner_.bind_lowered(std::move(step)));
     MINFER_TRY(engine->make_cache());
     return engine;
 }
@@ -84,22 +126,6 @@ Engine::Engine(const Model& model, Offload offload, EngineOptions options, KvFor
 
 GraphParams Engine::params(size_t n_tokens, size_t n_out) const {
     return step_params(options_, kv_format_, offload_.gpu_layers, n_tokens, n_out);
-}
-
-// A device may run a chain of plain nodes and not the fused form of it, for this shape or at all;
-// and only devices run fused forms. Where one would be left to the CPU, the chain is used.
-Result<> Engine::keep_fused_nodes_off_the_cpu() {
-    const auto decode = params(1, 1);
-    auto graph = MINFER_TRY(model_.build(decode));
-    lower(graph, decode, offload_.backends);
-    for (const auto& node : graph.nodes) {
-        if (node.backend != BackendId::Cpu) continue;
-        if (std::holds_alternative<op::FusedQkv>(node.op) ||
-            std::holds_alternative<op::FusedQkvNorm>(node.op))
-            options_.fuse_qkv = false;
-        if (std::holds_alternative<op::FusedFfn>(node.op)) options_.fuse_ffn = false;
-    }
-    return {};
 }
 
 // The regions were made when the first graph was bound.

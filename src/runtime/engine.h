@@ -31,8 +31,10 @@ struct EngineOptions {
 
 class Engine {
   public:
-    // Registers the weights and builds the decode graph, so that whatever cannot run is refused
-    // here by name; a KV arena above the budget is OutOfMemory, cells that a device in use does
+    // Registers the weights, and builds and binds the graphs of a decode step and of n_ubatch
+    // tokens of prompt, so that whatever cannot run is refused here by name, and what both take is
+    // allocated; a KV arena above the budget, or a device with too little memory for them, is
+    // OutOfMemory with both numbers. Cells that a device in use does
     // not read, or that are no whole blocks of their format, are Unsupported. A device that has no
     // kernel for one of its weights or for a step's shapes is not used at all: offload() tells.
     // Model and backends (priority order, CPU last) outlive the engine.
@@ -86,7 +88,6 @@ class Engine {
   private:
     Engine(const Model& model, Offload offload, EngineOptions options, KvFormat kv_format);
     GraphParams params(size_t n_tokens, size_t n_out) const;
-    Result<> keep_fused_nodes_off_the_cpu();
     Result<> make_cache();
     Result<> check_ids(std::span<const TokenId> tokens) const;
     // Evaluates and appends; as many rows of logits as `logits` holds.

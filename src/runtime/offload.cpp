@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "graph/liveness.h"
-#include "graph/lower.h"
 #include "model/placement.h"
 
 namespace minfer {
@@ -18,11 +17,7 @@ std::vector<const Weight*> weights_for(const Model& model, BackendId backend,
 }
 
 // Why the device cannot run this step; nothing when it can.
-Result<std::optional<std::string>> prepare(const Model& model, Backend& device,
-                                           std::span<Backend* const> backends,
-                                           const GraphParams& step) {
-    auto graph = MINFER_TRY(model.build(step));
-    lower(graph, step, backends);
+Result<std::optional<std::string>> prepare(Backend& device, const Graph& graph) {
     const auto live = live_nodes(graph);
     for (const auto& node : graph.nodes) {
         if (!live[node.id] || node.backend != device.id()) continue;
@@ -35,9 +30,8 @@ Result<std::optional<std::string>> prepare(const Model& model, Backend& device,
 }
 
 // Why the device cannot run these weights or steps; nothing when it has them all.
-Result<std::optional<std::string>> offer(const Model& model, Backend& device,
-                                         std::span<Backend* const> backends, const LayerPlan& plan,
-                                         std::span<const GraphParams> steps) {
+Result<std::optional<std::string>> offer(const Model& model, Backend& device, const LayerPlan& plan,
+                                         std::span<const LoweredGraph> steps) {
     const auto weights = weights_for(model, device.id(), plan);
     // All types and steps before the first weight, so that a refused model leaves nothing on the
     // device.
@@ -50,7 +44,7 @@ Result<std::optional<std::string>> offer(const Model& model, Backend& device,
                            name(weight->dtype));
     }
     for (const auto& step : steps)
-        if (auto refusal = MINFER_TRY(prepare(model, device, backends, step))) return refusal;
+        if (auto refusal = MINFER_TRY(prepare(device, step.graph))) return refusal;
     for (const auto mapping : model.mappings()) device.add_mapping(mapping);
     for (const auto* const weight : weights) {
         auto registered = device.register_weight(*weight);
@@ -67,7 +61,7 @@ Result<std::optional<std::string>> offer(const Model& model, Backend& device,
 }  // namespace
 
 Result<Offload> offload(const Model& model, std::span<Backend* const> backends, size_t gpu_layers,
-                        std::span<const GraphParams> steps) {
+                        std::span<const LoweredGraph> steps) {
     const auto n_layers = model.hparams().n_layer;
     const auto plan = LayerPlan{
         .device = true, .gpu_layers = std::min(gpu_layers, n_layers), .n_layers = n_layers};
@@ -77,7 +71,7 @@ Result<Offload> offload(const Model& model, std::span<Backend* const> backends, 
             for (const auto& weight : model.weights()) MINFER_TRY(backend->register_weight(weight));
         } else if (plan.gpu_layers == 0) {
             continue;
-        } else if (auto refusal = MINFER_TRY(offer(model, *backend, backends, plan, steps))) {
+        } else if (auto refusal = MINFER_TRY(offer(model, *backend, plan, steps))) {
             result.refusals.push_back(fmt::format("{}: {}", backend->name(), *refusal));
             continue;
         } else {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/backend.h"
+#include "graph/lower.h"
 #include "model/model.h"
 
 namespace minfer {
@@ -22,9 +23,10 @@ struct Offload {
 
 // Registers the weights of `model`, with up to `gpu_layers` blocks on each device among `backends`.
 // A dtype or shape that a device does not run, of a weight or of a node in one of the `steps` that
-// will be run, is a refusal: the device is left out. Any other failure, as running out of memory,
-// is an error. Preparing the steps builds their kernels: no later step waits for that.
+// will be run, lowered for these backends, is a refusal: the device is left out. Any other failure,
+// as running out of memory, is an error. Preparing the steps builds their kernels: no later step
+// waits for that.
 Result<Offload> offload(const Model& model, std::span<Backend* const> backends, size_t gpu_layers,
-                        std::span<const GraphParams> steps = {});
+                        std::span<const LoweredGraph> steps = {});
 
 }  // namespace minfer

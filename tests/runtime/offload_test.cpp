@@ -239,6 +239,31 @@ TEST(Offload, AShapeThatTheDeviceHasNoKernelForKeepsTheWholeModelOnTheCpu) {
     EXPECT_EQ(failed.error().what, "metal: node 'blk.1.attn': failed on request");
 }
 
+// Placing a graph asks for its embedding once, mapping it once more.
+TEST(Offload, ALoadBuildsEachOfItsGraphsOnce) {
+    const TinyModel tiny("tiny-qwen3", DType::Q8_0);
+    for (const size_t n_ubatch : {1, 4}) {
+        const size_t graphs = n_ubatch == 1 ? 1 : 2;
+        Pair pair;
+        const auto engine = pair.engine(tiny.model, {.n_ubatch = n_ubatch});
+        ASSERT_NE(engine, nullptr);
+        EXPECT_EQ(pair.device.asked["Embed"], 2 * graphs);
+        EXPECT_EQ(engine->counters().builds, graphs);
+        // Neither a full prompt nor a generated token builds or allocates anything after it.
+        const auto buffers = pair.device.pool_count() + pair.cpu.pool_count();
+        const auto tokens = some_tokens(n_ubatch + 1);
+        ASSERT_TRUE(engine->evaluate(std::span(tokens).first(n_ubatch)));
+        ASSERT_TRUE(engine->evaluate(std::span(tokens).last(1)));
+        EXPECT_EQ(engine->counters().builds, graphs);
+        EXPECT_EQ(pair.device.pool_count() + pair.cpu.pool_count(), buffers);
+    }
+    // Fused nodes that the device does not take: the decode graph once more, without them.
+    Pair plain;
+    plain.device.refused_ops = {"FusedFfn"};
+    ASSERT_NE(plain.engine(tiny.model, {.n_ubatch = 1}), nullptr);
+    EXPECT_EQ(plain.device.asked["Embed"], 3u);
+}
+
 TEST(FusedDecode, EqualsTheChainBitwiseWithFewerNodes) {
     for (const auto* const shape : {"tiny-qwen2", "tiny-qwen3"})
         for (const bool joined : {false, true}) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -29,6 +30,7 @@ class FakeBackend : public Backend {
     std::set<KvFormat> kv_formats = {KvFormat::F32};
 
     // What it saw, and failures on request.
+    mutable std::map<std::string, size_t> asked;  // by op, how often supports() was
     size_t executed = 0, reads = 0, writes = 0, synchronized = 0;
     std::vector<std::string> trace;  // node names, when tracing
     bool tracing = false;
@@ -53,7 +55,10 @@ class FakeBackend : public Backend {
 
     BackendId id() const override { return id_; }
     std::string_view name() const override { return name_; }
-    bool supports(const Op& op, DType) const override { return !refused_ops.contains(op_name(op)); }
+    bool supports(const Op& op, DType) const override {
+        ++asked[std::string(op_name(op))];
+        return !refused_ops.contains(op_name(op));
+    }
     bool supports_weight(DType dtype) const override { return weight_types.contains(dtype); }
     bool supports_attn_span() const override { return attn_span; }
     bool supports_swiglu_fusion() const override { return swiglu_fusion; }

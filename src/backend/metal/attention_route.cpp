@@ -1,14 +1,23 @@
 #include "backend/metal/attention_route.h"
 
+#include <algorithm>
+
 #include "backend/metal/attention_three_pass.h"
 
-namespace minfer::metal {
+namespace minfer {
+namespace metal {
 namespace {
 
+struct TileHead {
+    size_t size = 0;
+    bool is_specified = false;  // else beyond the original rules
+};
+constexpr TileHead kTileHeads[] = {{64, true}, {80}, {96}, {112}, {128, true}, {256}};
+
 bool has_tiles(size_t head_dim, const AttentionOptions& options) {
-    if (head_dim == 64 || head_dim == 128) return true;
-    const bool is_extra = head_dim == 80 || head_dim == 96 || head_dim == 112 || head_dim == 256;
-    return options.any_head_size && is_extra;
+    return std::ranges::any_of(kTileHeads, [&](const TileHead& head) {
+        return head.size == head_dim && (head.is_specified || options.any_head_size);
+    });
 }
 
 AttentionRoute packed_route(const AttentionShape& shape, bool tiles,
@@ -24,6 +33,16 @@ AttentionRoute packed_route(const AttentionShape& shape, bool tiles,
 }
 
 }  // namespace
+}  // namespace metal
+
+std::vector<size_t> flash_head_sizes(const AttentionOptions& options) {
+    std::vector<size_t> sizes;
+    for (const auto& head : metal::kTileHeads)
+        if (metal::has_tiles(head.size, options)) sizes.push_back(head.size);
+    return sizes;
+}
+
+namespace metal {
 
 AttentionRoute attention_route(const AttentionShape& shape, const AttentionOptions& options) {
     using enum AttentionFamily;
@@ -43,4 +62,5 @@ AttentionRoute attention_route(const AttentionShape& shape, const AttentionOptio
     return {is_common && options.three_pass && has_passes ? ThreePass : Classic};
 }
 
-}  // namespace minfer::metal
+}  // namespace metal
+}  // namespace minfer

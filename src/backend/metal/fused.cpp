@@ -88,6 +88,7 @@ Result<size_t> prepare_projection(Context& context, const op::QkvProjection& qkv
                                     name(variant.cells));
     const auto launch = MINFER_TRY(plan_rope_store(qkv.n_head, qkv.n_head_kv, qkv.head_dim));
     MINFER_TRY(context.kernels.fused.rope_stores.build(*context.device, variant, kernel, launch));
+    MINFER_TRY(context.inv_freq.of(context, rotation_of(qkv)));
     return 0;
 }
 

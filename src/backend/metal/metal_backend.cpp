@@ -158,6 +158,11 @@ size_t MetalBackend::pool_count() const { return context_->pool.count(); }
 
 size_t MetalBackend::pool_bytes() const { return context_->pool.bytes(); }
 
+size_t MetalBackend::available_bytes() const {
+    const auto used = weights_bytes() + pool_bytes() - context_->pool.idle_bytes();
+    return context_->budget_bytes - std::min(used, context_->budget_bytes);
+}
+
 Result<size_t> MetalBackend::prepare(const Node& node) {
     const metal::AutoreleaseScope scope;
     auto wanted =

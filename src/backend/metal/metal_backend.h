@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "graph/backend.h"
 
@@ -33,6 +34,9 @@ struct AttentionOptions {
     size_t share_kv_from = 8192;  // cells from which query heads of one KV head share its loads
 };
 constexpr uint32_t kMaxAttentionChunks = 128;
+
+// The sizes of heads that the flash kernels are made for, ascending.
+std::vector<size_t> flash_head_sizes(const AttentionOptions& options);
 
 // Read once, when the backend is made.
 struct MetalOptions {
@@ -99,6 +103,7 @@ class MetalBackend final : public Backend {
     void free(BufferId id) override;
     size_t pool_count() const override;
     size_t pool_bytes() const override;
+    size_t available_bytes() const override;
 
     Result<size_t> prepare(const Node& node) override;
     // An error ends the split: what was encoded before runs at once, and nothing of it is left for

@@ -40,6 +40,7 @@ Result<size_t> prepare(Context&, const Node&, const op::FusedQkvNorm&);
 Result<size_t> prepare(Context&, const Node&, const op::FusedFfn&);
 Result<size_t> prepare(Context&, const Node&, const op::MatMul&);
 Result<size_t> prepare(Context&, const Node&, const op::Embed&);
+Result<size_t> prepare(Context&, const Node&, const op::Rope&);
 inline Result<size_t> prepare(Context&, const Node&, const auto&) { return 0; }
 
 }  // namespace minfer::metal

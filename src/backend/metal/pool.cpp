@@ -31,6 +31,12 @@ void Pool::free(BufferId id) {
     idle_[entry.bytes].push_back(id);
 }
 
+size_t Pool::idle_bytes() const {
+    size_t bytes = 0;
+    for (const auto& [size, ids] : idle_) bytes += size * ids.size();
+    return bytes;
+}
+
 bool Pool::is_fresh(BufferId id) const { return entries_[std::to_underlying(id)].is_fresh; }
 
 Slice Pool::slice(const BufRef& ref) const {

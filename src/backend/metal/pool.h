@@ -27,6 +27,7 @@ class Pool {
 
     size_t count() const { return entries_.size(); }
     size_t bytes() const { return bytes_; }
+    size_t idle_bytes() const;
 
   private:
     struct Entry {

@@ -60,6 +60,12 @@ Result<> rotate(Context& context, const op::Rope& rope, const Slice& x, const Sl
                             {x, positions, inv_freq, out}, args);
 }
 
+// The table is made here: what a model takes is taken when it is loaded.
+Result<size_t> prepare(Context& context, const Node&, const op::Rope& rope) {
+    if (rope.head_dim >= 2) MINFER_TRY(context.inv_freq.of(context, rope));
+    return 0;
+}
+
 Result<> run(Context& context, const Call& call, const op::Rope& rope) {
     const auto width = rope.n_head * rope.head_dim, count = elements(call.node->shape);
     if (width == 0 || rope.head_dim % 2 != 0 || count == 0 || count % width != 0)
