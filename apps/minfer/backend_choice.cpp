@@ -89,6 +89,7 @@ std::vector<std::string> settings_for_gpu(const DeviceOptions& options, const En
     if (layers && !is_zero(*layers) && *layers != "auto")
         names.push_back(layers_text(options, env));
     if (options.timeout) names.emplace_back("--device-timeout");
+    if (options.flash_attention == FlashAttention::On) names.emplace_back("-fa on");
     names.insert(names.end(), env.for_gpu.begin(), env.for_gpu.end());
     return names;
 }
@@ -150,8 +151,10 @@ Result<Devices> choose_devices(const DeviceOptions& options, const Environment& 
     auto metal = env.metal;
     if (options.timeout) metal.timeout = options.timeout;
     auto& attention = metal.options.attention;
-    if (!options.flash_attention)
-        attention.flash = attention.prefill_flash = attention.window_flash = false;
+    // The flag goes before the variables that switch one of them off.
+    if (options.flash_attention != FlashAttention::Auto)
+        attention.flash = attention.prefill_flash = attention.window_flash =
+            options.flash_attention == FlashAttention::On;
     if (env.trace_labels)
         metal.options.trace_labels = [&console](std::string_view label) {
             console.note("dispatch {}", label);
@@ -180,6 +183,8 @@ Result<Devices> choose_devices(const DeviceOptions& options, const Environment& 
         devices.gpu = metal_device_text(*devices.backends.back(), metal);
         devices.gpu_name = metal_device_name(*devices.backends.back());
         devices.flash_attention = attention.flash && attention.prefill_flash;
+        if (options.flash_attention == FlashAttention::On)
+            devices.head_sizes = metal_flash_head_sizes(metal);
     }
 
     const auto& cpu = static_cast<const CpuBackend&>(*devices.backends.back());
@@ -205,6 +210,12 @@ EngineOptions engine_options(const DeviceOptions& options, const Environment& en
 
 Result<std::unique_ptr<Engine>> make_engine(Model& model, const Devices& devices,
                                             const EngineOptions& options) {
+    const auto head_dim = model.hparams().head_dim;
+    const auto& sizes = devices.head_sizes;
+    if (!sizes.empty() && std::ranges::find(sizes, head_dim) == sizes.end())
+        return fail(Fault::Unsupported,
+                    "-fa on: the model has heads of {} elements, fused attention is there for {}",
+                    head_dim, fmt::join(sizes, ", "));
     if (options.concat_weights && options.gpu_layers > 0 && !devices.gpu.empty())
         MINFER_TRY(model.join_weights(options.fuse_qkv, options.fuse_ffn));
     return Engine::create(model, devices.pointers(), options);

@@ -14,12 +14,16 @@ namespace minfer {
 
 struct Environment;
 
+// On: a model whose heads a GPU has no fused attention for is refused. Off: a GPU computes it by
+// its other kernels.
+enum class FlashAttention : uint8_t { Off, Auto, On };
+
 struct DeviceOptions {                  // as given on the command line
     std::optional<std::string> device;  // "cpu", "metal,cpu"
     std::optional<std::string> gpu_layers;
     std::optional<int> threads;
     std::optional<double> timeout;  // seconds to wait for a GPU
-    bool flash_attention = true;    // false: a GPU computes attention by its other kernels
+    FlashAttention flash_attention = FlashAttention::Auto;
 };
 
 struct Devices {
@@ -30,6 +34,7 @@ struct Devices {
     std::string gpu;                 // "metal (Apple M4, unified memory)"; empty: none in use
     std::string gpu_name;            // "Apple M4"; empty: none in use
     bool flash_attention = false;    // of the GPU, one token and more
+    std::vector<size_t> head_sizes;  // models with other heads are refused; empty: any will do
     std::vector<std::string> notes;  // why a device that was asked for or exists is not in use, and
                                      // what was set in vain
 
@@ -48,8 +53,8 @@ Result<Devices> choose_devices(const DeviceOptions& options, const Environment& 
 // What flags and environment say about where and how a model runs.
 EngineOptions engine_options(const DeviceOptions& options, const Environment& env);
 
-// An engine on these devices. Where `options` asks for joined weights and a GPU may take them,
-// `model` has them from then on.
+// An engine on these devices. Unsupported for heads that -fa on asks more for than there is. Where
+// `options` asks for joined weights and a GPU may take them, `model` has them from then on.
 Result<std::unique_ptr<Engine>> make_engine(Model& model, const Devices& devices,
                                             const EngineOptions& options);
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <ctime>
 #include <random>
+#include <set>
 
 #include "bench_report.h"
 #include "commands.h"
@@ -148,12 +149,22 @@ struct Setup {
     int64_t batch, ubatch;
 };
 
-Result<> bench_setup(const BenchOptions& options, const Setup& setup,
-                     const std::vector<Test>& tests, Model& model, const Environment& env,
-                     BenchReport& report, Console& console) {
-    auto device = options.model.device;
-    device.threads = setup.threads;
-    const auto devices = MINFER_TRY(choose_devices(device, env, console));
+// What every way to run the model shares.
+struct Bench {
+    const BenchOptions& options;
+    const Environment& env;
+    Model& model;
+    std::vector<Test> tests;
+    BenchReport& report;
+    Console& console;
+    std::set<std::string> said;  // refusals: once, not for every way
+
+    Result<> measure_all(const Setup& setup, const Devices& devices);
+    // What fails is said while the device lives: letting go of it waits for work that was given up.
+    Result<int> run(const Setup& setup);
+};
+
+Result<> Bench::measure_all(const Setup& setup, const Devices& devices) {
     int64_t cells = 1, longest = 1, together = 1;
     for (const auto& test : tests) {
         cells = std::max(cells, test.cells());
@@ -161,13 +172,14 @@ Result<> bench_setup(const BenchOptions& options, const Setup& setup,
         together = std::max(together, test.n_parallel);
     }
     const auto n_ubatch = std::max(std::min({setup.batch, setup.ubatch, longest}), together);
-    auto how = engine_options(device, env);
+    auto how = engine_options(options.model.device, env);
     how.n_ctx = static_cast<size_t>(cells);
     how.n_ubatch = static_cast<size_t>(n_ubatch);
     how.kv_format = cache_format(options.model, env);
     const auto engine = MINFER_TRY(make_engine(model, devices, how));
     const auto& offload = engine->offload();
-    for (const auto& refusal : offload.refusals) console.note("note: {}", refusal);
+    for (const auto& refusal : offload.refusals)
+        if (said.insert(refusal).second) console.note("note: {}", refusal);
     const auto facts = read_facts(model.file());
     BenchRow row{.model = facts.label(),
                  .filename = *options.file,
@@ -199,7 +211,15 @@ Result<> bench_setup(const BenchOptions& options, const Setup& setup,
     return {};
 }
 
-Result<> bench(BenchOptions& options, const Environment& env, Console& console) {
+Result<int> Bench::run(const Setup& setup) {
+    auto device = options.model.device;
+    device.threads = setup.threads;
+    const auto devices = MINFER_TRY(choose_devices(device, env, console));
+    const auto measured = measure_all(setup, devices);
+    return measured ? kExitOk : console.failed(with_advice(measured.error(), options.model));
+}
+
+Result<int> bench(BenchOptions& options, const Environment& env, Console& console) {
     {  // Refuse before the file is opened.
         const auto devices = MINFER_TRY(choose_devices(options.model.device, env, console));
         for (const auto& note : devices.notes) console.note("note: {}", note);
@@ -216,12 +236,20 @@ Result<> bench(BenchOptions& options, const Environment& env, Console& console) 
         options.threads.push_back(env.threads.value_or(performance_cores()));
     console.release_notes();
     MINFER_TRY(console.write(report->head()));
+    auto ways = Bench{.options = options,
+                      .env = env,
+                      .model = *model,
+                      .tests = tests,
+                      .report = *report,
+                      .console = console};
     for (const auto threads : options.threads)
         for (const auto batch : options.batch)
-            for (const auto ubatch : options.ubatch)
-                MINFER_TRY(bench_setup(options, {static_cast<int>(threads), batch, ubatch}, tests,
-                                       *model, env, *report, console));
-    return console.write(report->tail());
+            for (const auto ubatch : options.ubatch) {
+                const auto code = MINFER_TRY(ways.run({static_cast<int>(threads), batch, ubatch}));
+                if (code != kExitOk) return code;
+            }
+    MINFER_TRY(console.write(report->tail()));
+    return kExitOk;
 }
 
 Flags::Set set_list(Numbers& target, int64_t low, int64_t high) {
@@ -293,8 +321,8 @@ int bench_command(Console& console, Args args) {
     watch_interrupts();
     console.hold_notes();
     note_unknown_variables(*env, console);
-    const auto result = bench(options, *env, console);
-    return result ? kExitOk : console.failed(with_advice(result.error(), options.model));
+    const auto code = bench(options, *env, console);
+    return code ? *code : console.failed(with_advice(code.error(), options.model));
 }
 
 }  // namespace minfer

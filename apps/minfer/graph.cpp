@@ -16,9 +16,8 @@ struct GraphOptions {
     std::optional<int64_t> n_tokens;
 };
 
-Result<std::string> export_graph(const GraphOptions& options, const Environment& env,
-                                 Console& console) {
-    const auto devices = MINFER_TRY(choose_devices(options.model.device, env, console));
+Result<std::string> export_graph(const GraphOptions& options, const Devices& devices,
+                                 const Environment& env, Console& console) {
     for (const auto& note : devices.notes) console.note("note: {}", note);
     const auto model = MINFER_TRY(load_model(options.model, env, console));
     const auto n_ctx = MINFER_TRY(choose_context(options.model, env, model->hparams(), console));
@@ -81,7 +80,10 @@ int graph_command(Console& console, Args args) {
                                  {Fault::BadInput, "--phase decode runs 1 token at a time"});
     const auto env = read_environment();
     if (!env) return flags.usage_error(console, env.error());
-    const auto text = export_graph(options, *env, console);
+    // They live until what failed was said: letting go of them waits for work that was given up.
+    const auto devices = choose_devices(options.model.device, *env, console);
+    if (!devices) return console.failed(devices.error());
+    const auto text = export_graph(options, *devices, *env, console);
     if (!text) return console.failed(with_advice(text.error(), options.model));
     const auto written = options.output && *options.output != "-"
                              ? write_file(*options.output, *text)

@@ -29,6 +29,10 @@ std::string metal_device_name(const Backend& backend) {
     return std::string(static_cast<const MetalBackend&>(backend).device_name());
 }
 
+std::vector<size_t> metal_flash_head_sizes(const MetalSettings& settings) {
+    return flash_head_sizes(settings.options.attention);
+}
+
 size_t metal_copied_bytes(const Backend& backend) {
     return static_cast<const MetalBackend&>(backend).copied_weights_bytes();
 }

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backend/metal/metal_backend.h"
 #include "graph/registry.h"
@@ -26,6 +27,9 @@ std::string metal_device_text(const Backend& backend, const MetalSettings& setti
 
 // "Apple M4", as the system calls the device.
 std::string metal_device_name(const Backend& backend);
+
+// The sizes of heads for which the device has fused attention.
+std::vector<size_t> metal_flash_head_sizes(const MetalSettings& settings);
 
 // Bytes of weights that the device has a copy of, instead of using them where the file lies.
 size_t metal_copied_bytes(const Backend& backend);

@@ -146,12 +146,18 @@ void add_device_flags(Flags& flags, ModelOptions& options) {
                     options.device.timeout = MINFER_TRY(parse_in_range(text, 0.001, kMaxTimeout));
                     return {};
                 });
-    flags.value("-fa,--flash-attn", "off|auto", "Fused attention on a GPU",
+    flags.value("-fa,--flash-attn", "on|off|auto",
+                "Fused attention on a GPU; on: refuse models whose heads it is not made for",
                 [&](std::string_view text) -> Result<> {
-                    options.device.flash_attention = text != "off";
-                    if (text == "auto" || text == "off") return {};
-                    if (text == "on" || text == "1")
-                        return fail(Fault::Unsupported, "'on' is not supported yet by this build");
+                    constexpr std::pair<std::string_view, FlashAttention> kWords[] = {
+                        {"on", FlashAttention::On},
+                        {"off", FlashAttention::Off},
+                        {"auto", FlashAttention::Auto}};
+                    for (const auto& [word, meaning] : kWords) {
+                        if (text != word) continue;
+                        options.device.flash_attention = meaning;
+                        return {};
+                    }
                     return fail(Fault::BadInput, "'{}' is not one of on, off, auto", text);
                 });
     flags.value("--cache-type", "TYPE",

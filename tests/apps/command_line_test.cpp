@@ -77,6 +77,7 @@ TEST(CommandLine, MistakesAreUsageErrorsNamingTheFlag) {
     refuses({"run", "m.gguf", "x", "--device", "gpu"}, "(known, but not built: ");
     refuses({"run", "m.gguf", "x", "--device-timeout", "0"}, "--device-timeout: '0'");
     refuses({"run", "m.gguf", "x", "--device-timeout", "soon"}, "--device-timeout: 'soon'");
+    refuses({"run", "m.gguf", "x", "-fa", "maybe"}, "'maybe' is not one of on, off, auto");
     refuses({"run", "m.gguf", "x", "-ngl", "-2"}, "--gpu-layers: '-2' is not a number of layers");
     refuses({"bench", "m.gguf", "-p", "5-1"}, "--n-prompt: '5-1'");
     refuses({"bench", "m.gguf", "-p", "0", "-n", "0"}, "no tests");
@@ -115,7 +116,6 @@ TEST(CommandLine, WhatIsNotBuiltYetSaysSo) {
     refuses({"run", "m.gguf", "x", "--grammar", "g"}, "not supported yet by this build: --grammar");
     refuses({"run", "m.gguf", "x", "-md", "d"}, "not supported yet by this build: -md");
     refuses({"run", "m.gguf", "x", "--no-mmap"}, "not supported yet by this build: --no-mmap");
-    refuses({"run", "m.gguf", "x", "-fa", "on"}, "'on' is not supported yet");
     refuses({"run", "m.gguf", "x", "--load-mode", "none"}, "'none' is not supported yet");
 }
 

@@ -250,6 +250,41 @@ TEST_F(MetalDevice, AWaitThatIsTooShortNamesTheFlagAndNoOther) {
                       Not(HasSubstr("--check-tensors")), Not(HasSubstr("Completed"))));
 }
 
+TEST_F(MetalDevice, ABenchmarkSaysWhatFailedAndWhyADeviceIsNotInUseOnce) {
+    const auto late = minfer_says({"bench", MINFER_STORY_MODEL, "-p", "8", "-n", "0", "-r", "1",
+                                   "--device", "metal", "--device-timeout", "0.001"});
+    EXPECT_EQ(late.code, 1);
+    EXPECT_THAT(error_line(late),
+                AllOf(HasSubstr("did not end within 0.001 s"), HasSubstr("(--device-timeout ")));
+    const auto path = (dir.path() / "odd.gguf").string();
+    write_small_model(path, {.head_dim = 6});
+    const auto twice = minfer_says(
+        {"bench", path, "-p", "4", "-n", "0", "-r", "1", "-ub", "2,4", "--device", "metal"});
+    EXPECT_EQ(twice.code, 0) << twice.err;
+    const auto reason = std::string("heads of 6 elements");
+    EXPECT_NE(twice.err.find(reason), std::string::npos) << twice.err;
+    EXPECT_EQ(twice.err.find(reason), twice.err.rfind(reason)) << twice.err;
+}
+
+TEST_F(MetalDevice, FusedAttentionThatIsAskedForIsThereOrRefusedWithTheHeadsItIsMadeFor) {
+    const auto path = (dir.path() / "heads.gguf").string();
+    const auto run = [&](size_t head_dim, std::string device, std::string asked) {
+        write_small_model(path, {.head_dim = head_dim});
+        return minfer_says(
+            {"run", path, "a", "-n", "1", "--device", std::move(device), "-fa", std::move(asked)});
+    };
+    for (const size_t head_dim : {64, 80}) EXPECT_EQ(run(head_dim, "metal", "on").code, 0);
+    EXPECT_EQ(run(16, "metal", "auto").code, 0);
+    const auto refused = run(16, "metal", "on");
+    EXPECT_EQ(refused.code, 1);
+    EXPECT_THAT(error_line(refused),
+                HasSubstr("-fa on: the model has heads of 16 elements, fused attention is there "
+                          "for 64, 80, 96, 112, 128, 256"));
+    const auto no_gpu = run(16, "cpu", "on");
+    EXPECT_EQ(no_gpu.code, 0);
+    EXPECT_THAT(no_gpu.err, HasSubstr("-fa on: no GPU device is in use"));
+}
+
 TEST_F(MetalDevice, SwitchesForComparisonKeepTheAnswer) {
     // Of the prompt one part is for kernels for many tokens, and the rest for those for a few.
     const auto run =
@@ -310,6 +345,7 @@ TEST(MetalStory, SwitchesOfAttentionLeadToOtherKernels) {
     const auto no_tiles = Variables{{"MINFER_NO_PREFILL_FLASH", "1"}};
     EXPECT_THAT(kernels(no_tiles), AllOf(Not(tiles), passes, Not(classic)));
     EXPECT_THAT(kernels({}, {"-fa", "off"}), AllOf(Not(tiles), passes, Not(classic)));
+    EXPECT_THAT(kernels(no_tiles, {"-fa", "on"}), AllOf(tiles, Not(passes), Not(classic)));
     auto neither = no_tiles;
     neither["MINFER_NO_MATMUL_ATTN"] = "1";
     EXPECT_THAT(kernels(neither), AllOf(Not(tiles), Not(passes), classic));
