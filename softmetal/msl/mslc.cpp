@@ -44,6 +44,8 @@ constexpr const char* kUsage =
     "  --strict          also refuse what Apple's compiler refuses\n"
     "  --fast-math       let a * b + c become one operation\n"
     "  --no-checked      leave out the kernels with memory checks\n"
+    "  --cache           take what was compiled before, whose warnings were said then, from the\n"
+    "                    user's cache\n"
     "  --depfile FILE    write the files that OUT was made of, for make and ninja\n"
     "  -E                show the source after preprocessing\n"
     "  -S                show the C++ that is compiled\n"
@@ -80,6 +82,8 @@ class Parser {
             out_.options.fast_math = true;
         } else if (word == "--no-checked") {
             out_.options.checked = false;
+        } else if (word == "--cache") {
+            out_.options.cache = true;
         } else if (word == "--flatten") {
             SOFTMETAL_TRY(choose(Action::Flatten));
         } else if (word == "--target=ptx") {
