@@ -1,5 +1,7 @@
 #include "graph/backend.h"
 
+#include <vector>
+
 namespace minfer {
 
 Result<size_t> stored_tokens(const Call& call, size_t width) {
@@ -30,6 +32,13 @@ Result<> Backend::read_cells(BufRef region, const KvLayout& layout, size_t first
 Result<> Backend::write_cells(BufRef region, const KvLayout& layout, size_t first_row,
                               std::span<const std::byte> from) {
     return write(MINFER_TRY(cells_of(region, layout, first_row, from.size())), from);
+}
+
+Result<> Backend::capture(BufRef from, Seen seen) {
+    auto bytes = std::vector<std::byte>(from.bytes);
+    MINFER_TRY(read(from, bytes));
+    seen(bytes);
+    return {};
 }
 
 }  // namespace minfer

@@ -2,6 +2,7 @@
 // The one polymorphic seam between the graph and a device. The allocator owns buffers, the backend
 // owns the pool they come from; placement is decided before execution and nothing here changes it.
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -87,6 +88,11 @@ class Backend {
                                  std::span<const std::byte> from);
     virtual Result<> write(BufRef to, std::span<const std::byte> from) = 0;  // sizes must be equal
     virtual Result<> read(BufRef from, std::span<std::byte> to) = 0;         // sizes must be equal
+    // Shows `from` as it is after what was executed so far, whatever later work writes there: at
+    // once, or when the work has ended in synchronize(); never when it ends in an error. `seen`
+    // gets from.bytes bytes that are valid during the call.
+    using Seen = std::function<void(std::span<const std::byte>)>;
+    virtual Result<> capture(BufRef from, Seen seen);
     virtual Result<> synchronize() = 0;                  // submit and wait, bounded
     virtual Result<> retire() { return synchronize(); }  // order later copies behind this split
 };

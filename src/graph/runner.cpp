@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "graph/liveness.h"
 #include "graph/lower.h"
 #include "graph/mapped_graph.h"
 
@@ -32,6 +33,7 @@ struct GraphRunner::State {
     Reservation reservation;
     std::vector<std::unique_ptr<MappedGraph>> cache;  // the current one first
     bool has_results = false;                         // of the current graph
+    Watches watches;
 
     MappedGraph& current() {
         MINFER_ASSERT(!cache.empty());
@@ -65,6 +67,78 @@ struct GraphRunner::State {
         if (!done) (void)backend.synchronize();
         if (done) ++counters.nodes_run;
         return done;
+    }
+
+    Result<> run_stage(const Stage& stage) {
+        for (const auto& import : stage.imports) MINFER_TRY(carry(import));
+        for (const auto& call : stage.calls) MINFER_TRY(run(*stage.backend, call));
+        // Nothing is read from a device that still has work of this execution to submit.
+        return stage.backend->synchronize();
+    }
+
+    // The same under the eyes of somebody. Views are seen with the node whose memory they show.
+    Result<> run_watched(const Stage& stage, const std::vector<std::vector<NodeId>>& shown) {
+        for (const auto& import : stage.imports) MINFER_TRY(carry(import));
+        auto* const times = watches.times;
+        for (const auto& call : stage.calls) {
+            const auto begin = TimeWatch::Clock::now();
+            MINFER_TRY(run(*stage.backend, call));
+            if (times) times->node(*call.node, {begin, TimeWatch::Clock::now()});
+            if (watches.values) MINFER_TRY(show(*stage.backend, shown[call.node->id]));
+        }
+        const auto begin = TimeWatch::Clock::now();
+        MINFER_TRY(stage.backend->synchronize());
+        if (times && stage.backend->id() != BackendId::Cpu)
+            times->wait(stage.backend->id(), stage.calls.size(), {begin, TimeWatch::Clock::now()});
+        return {};
+    }
+
+    Result<> show(Backend& backend, const std::vector<NodeId>& nodes) {
+        for (const NodeId id : nodes) {
+            const auto& node = current().graph.node(id);
+            auto done =
+                backend.capture(*current().memory[id],
+                                [&node, to = watches.values](std::span<const std::byte> bytes) {
+                                    to->value(node, bytes);
+                                });
+            if (done) continue;
+            (void)backend.synchronize();  // as after an error of a node
+            return at(fmt::format("trace of node '{}'", node.name), std::move(done).error());
+        }
+        return {};
+    }
+
+    Result<> execute_watched() {
+        const auto& graph = current().graph;
+        const auto begin = TimeWatch::Clock::now();
+        if (watches.times) watches.times->begin(graph);
+        std::vector<std::vector<NodeId>> shown;
+        if (watches.values) {
+            watches.values->begin(graph);
+            shown = nodes_to_show();
+            for (const NodeId id : graph.inputs)
+                MINFER_TRY(show(*find_backend(backends, current().memory[id]->backend), shown[id]));
+        }
+        for (const auto& stage : current().stages) MINFER_TRY(run_watched(stage, shown));
+        if (watches.values) watches.values->end();
+        if (watches.times) watches.times->end({begin, TimeWatch::Clock::now()});
+        return {};
+    }
+
+    // By id of the node that is filled or run: itself and its views, without what lies in a KV
+    // region, and without inputs that nobody filled.
+    std::vector<std::vector<NodeId>> nodes_to_show() {
+        const auto& graph = current().graph;
+        const auto roots = view_roots(graph);
+        auto shown = std::vector<std::vector<NodeId>>(graph.nodes.size());
+        for (const auto& node : graph.nodes) {
+            const auto is_cells = std::holds_alternative<op::KvStore>(node.op) ||
+                                  std::holds_alternative<op::KvLoad>(node.op);
+            if (!is_cells && current().memory[node.id]) shown[roots[node.id]].push_back(node.id);
+        }
+        for (size_t i = 0; i < graph.inputs.size(); ++i)
+            if (!current().is_filled[i]) shown[graph.inputs[i]].clear();
+        return shown;
     }
 
     Result<> carry(const Import& import) {
@@ -157,18 +231,16 @@ Result<> GraphRunner::execute() {
             return fail(Fault::BadInput,
                         "input '{}' was not filled since this graph became current",
                         current.graph.node(current.graph.inputs[i]).name);
-    Backend* previous = nullptr;
-    for (const auto& stage : current.stages) {
-        // Nothing is read from a device that still has work of this execution to submit.
-        if (previous != nullptr) MINFER_TRY(previous->synchronize());
-        previous = stage.backend;
-        for (const auto& import : stage.imports) MINFER_TRY(state_->carry(import));
-        for (const auto& call : stage.calls) MINFER_TRY(state_->run(*stage.backend, call));
+    if (state_->watches.values || state_->watches.times) {
+        MINFER_TRY(state_->execute_watched());
+    } else {
+        for (const auto& stage : current.stages) MINFER_TRY(state_->run_stage(stage));
     }
-    if (previous != nullptr) MINFER_TRY(previous->synchronize());
     state_->has_results = true;
     return {};
 }
+
+void GraphRunner::watch(Watches watches) { state_->watches = watches; }
 
 Result<> GraphRunner::read_output(size_t index, std::span<float> to) {
     auto& current = state_->current();

@@ -13,6 +13,7 @@
 #include "graph/backend.h"
 #include "graph/lower.h"
 #include "graph/params.h"
+#include "graph/watch.h"
 
 namespace minfer {
 
@@ -55,6 +56,9 @@ class GraphRunner {
     // BadInput; backend errors pass through, and then no output can be read and no work
     // is pending on the backend that failed.
     Result<> execute();
+
+    // Who looks on from the next execution to the last one before another call.
+    void watch(Watches watches);
 
     // Copies output `index` of the current graph.
     Result<> read_output(size_t index, std::span<float> to);

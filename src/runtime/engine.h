@@ -82,6 +82,9 @@ class Engine {
     const RunnerCounters& counters() const { return runner_.counters(); }
     const Graph& graph() const { return runner_.graph(); }  // the one last run
 
+    // Who looks on from the next step to the last one before another call.
+    void watch(Watches watches) { runner_.watch(watches); }
+
     // Makes the graph for a step of this shape current without running it (exports).
     Result<> prepare(size_t n_tokens, size_t n_out);
 
