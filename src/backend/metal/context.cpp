@@ -15,6 +15,8 @@ Result<std::unique_ptr<Context>> Context::create(const MetalOptions& options) {
                     kMaxAttentionChunks);
     auto device = MINFER_TRY(Device::create(options.library));
     auto context = std::unique_ptr<Context>(new Context(options, std::move(device)));
+    if (!options.gpu_trace.empty())
+        context->gpu_capture = MINFER_TRY(GpuCapture::start(*context->device, options.gpu_trace));
     context->budget_bytes =
         options.memory_budget_bytes.value_or(context->device->limits().working_set_bytes / 4 * 3);
     context->kernels = MINFER_TRY(Kernels::build(*context->device));
@@ -45,7 +47,28 @@ Result<> Context::submit() {
     counters.dispatches += commands_->dispatches();
     counters.barriers += commands_->barriers();
     commands_.reset();
+    if (done)
+        captures.deliver();
+    else
+        captures.drop();
     return done;
+}
+
+Result<> Context::capture(const BufRef& from, Backend::Seen seen) {
+    const auto value = pool.slice(from);
+    if (!commands_) {
+        MINFER_TRY(wait_for_abandoned());
+        seen({value.host(), value.bytes});
+        return {};
+    }
+    const auto staging = MINFER_TRY(pool.alloc(from.bytes, false, weights.bytes(), budget_bytes));
+    const auto to = BufRef{.backend = BackendId::Metal, .id = staging, .bytes = from.bytes};
+    if (auto copied = commands_->copy(value, pool.slice(to)); !copied) {
+        pool.free(staging);
+        return copied;
+    }
+    captures.add(staging, from.bytes, std::move(seen));
+    return {};
 }
 
 std::unexpected<Error> Context::give_up_split(Error cause) {

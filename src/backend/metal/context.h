@@ -2,8 +2,10 @@
 // What the operations share while they encode: device, memory, weights, kernels, and the command
 // buffer of the split.
 
+#include "backend/metal/captures.h"
 #include "backend/metal/device/command_buffer.h"
 #include "backend/metal/device/device.h"
+#include "backend/metal/device/gpu_capture.h"
 #include "backend/metal/kernels.h"
 #include "backend/metal/metal_backend.h"
 #include "backend/metal/pool.h"
@@ -17,7 +19,9 @@ struct Context {
 
     const MetalOptions options;
     const std::unique_ptr<Device> device;
+    std::unique_ptr<GpuCapture> gpu_capture;
     Pool pool{*device};
+    Captures captures{pool};
     Weights weights{*device};
     InvFreq inv_freq;
     Kernels kernels;
@@ -37,6 +41,9 @@ struct Context {
     // Submits what was encoded, if anything, and waits, for what was given up earlier as well.
     // Afterwards host memory is current.
     Result<> submit();
+    // Shows the value at once when nothing is encoded, else has the command buffer copy it aside
+    // and shows it when that has ended.
+    Result<> capture(const BufRef& from, Backend::Seen seen);
     // Ends a split in which `cause` happened, so that nothing of it runs with a later one: what was
     // encoded before is submitted, as moved cells have to stay moved. Returns `cause`.
     std::unexpected<Error> give_up_split(Error cause);

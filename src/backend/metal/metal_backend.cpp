@@ -227,6 +227,11 @@ Result<> MetalBackend::write_cells(BufRef region, const KvLayout& layout, size_t
     return write(part, cells);
 }
 
+Result<> MetalBackend::capture(BufRef from, Seen seen) {
+    const metal::AutoreleaseScope scope;
+    return context_->capture(from, std::move(seen));
+}
+
 Result<> MetalBackend::synchronize() {
     const metal::AutoreleaseScope scope;
     return context_->submit();

@@ -46,6 +46,7 @@ struct MetalOptions {
                                                 // up to 1e6
     std::optional<size_t> memory_budget_bytes;  // none: three quarters of the device's working set
     bool copy_weights = false;                  // copy every weight instead of wrapping the file
+    std::string gpu_trace;  // everything the device is given goes to this file, if one is named
     // Paths that give the same result in another way, for comparison.
     bool gemm = true;             // false: no matrix-matrix kernels
     bool gemm_f32_tiles = false;  // f32 tiles for every weight type, not only BF16 and F32
@@ -118,6 +119,8 @@ class MetalBackend final : public Backend {
                          std::span<const std::byte> from) override;
     Result<> write(BufRef to, std::span<const std::byte> from) override;
     Result<> read(BufRef from, std::span<std::byte> to) override;
+    // Adds no command buffer and no wait: the copy is one of the split's commands.
+    Result<> capture(BufRef from, Seen seen) override;
     Result<> synchronize() override;
 
     // Facts for a banner.

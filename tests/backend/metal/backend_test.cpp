@@ -62,6 +62,25 @@ struct MetalRecovery : ::testing::Test {
     }
 };
 
+TEST_F(MetalRecovery, metal_capture_of_work_that_failed_shows_nothing) {
+    size_t seen = 0;
+    const auto look = [&](std::span<const std::byte> value) { seen += value.size(); };
+    for (int round = 0; round < 3; ++round) {
+        softmetal::fail_next_command_buffer(device.get(), 1);
+        ASSERT_TRUE(step());
+        ASSERT_TRUE(backend.capture(sum, look));
+        ASSERT_FALSE(backend.synchronize());
+        EXPECT_EQ(seen, 0u);
+    }
+    const auto buffers = backend.pool_count();
+    ASSERT_TRUE(step());
+    ASSERT_TRUE(backend.capture(sum, look));
+    EXPECT_EQ(seen, 0u) << "not before the work has ended";
+    ASSERT_TRUE(backend.synchronize());
+    EXPECT_EQ(seen, kCount * 4);
+    EXPECT_EQ(backend.pool_count(), buffers) << "staging of failed work serves again";
+}
+
 TEST_F(MetalRecovery, AfterEachErrorCodeTheNextRequestWorks) {
     for (const int64_t code : {1, 2, 3, 4, 7, 8, 9, 10, 11, 12}) {
         ASSERT_TRUE(fill(sum, 0));

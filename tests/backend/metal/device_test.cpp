@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 
 #include "backend/metal/device_rig.h"
 #include "backend/metal/kernels.h"
@@ -12,6 +13,7 @@
 #include "backend/metal/rig.h"
 #include "support/classic_attention.h"
 #include "support/random_data.h"
+#include "support/temp_dir.h"
 #include "support/weight_types.h"
 
 namespace minfer::test {
@@ -49,6 +51,27 @@ TEST(MetalDevice, ABackendTellsWhatABannerSays) {
     EXPECT_TRUE(backend->has_unified_memory());
     EXPECT_EQ(backend->working_set_bytes(), size_t{1} << 30);
     EXPECT_EQ(metal_unavailable(), std::nullopt);
+}
+
+TEST(MetalDevice, AGpuTraceHoldsWhatWasCommittedUntilTheBackendGoes) {
+    const TempDir dir;
+    const auto path = (dir.path() / "t.gputrace").string();
+    {
+        auto rig = metal_rig({.gpu_trace = path});
+        const auto again = make_metal_backend({.gpu_trace = path});
+        ASSERT_FALSE(again);
+        EXPECT_EQ(again.error().fault, Fault::Device);
+        EXPECT_THAT(again.error().what, HasSubstr("no GPU trace '" + path + "'"));
+        const auto ones = std::vector<float>(4, 1);
+        const auto x = rig.floats(ones), sum = rig.floats(ones);
+        const BufRef in[] = {x, x};
+        EXPECT_EQ(encode(rig.backend(), op::Add{}, {4, 1, 1, 1}, in, sum), "");
+        ASSERT_TRUE(rig.backend().synchronize());
+    }
+    auto file = std::ifstream(path);
+    const auto text = std::string(std::istreambuf_iterator<char>(file), {});
+    EXPECT_THAT(text, HasSubstr("add_f32"));
+    EXPECT_TRUE(make_metal_backend({.gpu_trace = path + "2"})) << "the first capture has ended";
 }
 
 TEST(MetalDevice, NewMemoryIsZeroAndAWrappedPageIsTheHostsOwn) {
