@@ -14,6 +14,7 @@ int run_command(Console& console, Args args);
 int bench_command(Console& console, Args args);
 int info_command(Console& console, Args args);
 int graph_command(Console& console, Args args);
+int trace_command(Console& console, Args args);
 int tokenize_command(Console& console, Args args);
 
 }  // namespace minfer

@@ -16,6 +16,7 @@ namespace minfer {
 constexpr int kExitOk = 0;
 constexpr int kExitFailed = 1;         // refused input, load or run failure
 constexpr int kExitUsage = 2;          // bad command line or environment
+constexpr int kExitDifferent = 3;      // of two things compared
 constexpr int kExitInterrupted = 130;  // Ctrl+C
 constexpr int kExitReaderGone = 141;   // 128 + SIGPIPE: what a shell expects of a closed pipe
 

@@ -40,6 +40,7 @@ constexpr auto kFuseQkv = [](Environment& env) -> bool& { return env.fuse_qkv; }
 constexpr auto kFuseFfn = [](Environment& env) -> bool& { return env.fuse_ffn; };
 constexpr auto kConcatWeights = [](Environment& env) -> bool& { return env.concat_weights; };
 constexpr auto kTraceLabels = [](Environment& env) -> bool& { return env.trace_labels; };
+constexpr auto kOpProfile = [](Environment& env) -> bool& { return env.op_profile; };
 constexpr auto kCopyWeights = [](Environment& env) -> bool& {
     return env.metal.options.copy_weights;
 };
@@ -161,6 +162,24 @@ constexpr Variable kVariables[] = {
      true},
     {"MINFER_METALLIB_FILE", "", set_metal_library, true},
     {"MINFER_TRACE_LABELS", "1: say every GPU dispatch on stderr", set_switch<kTraceLabels>, true},
+    {"MINFER_TRACE", "file for a trace of minfer run, as minfer trace writes it",
+     [](std::string_view text, Environment& env) -> Result<> {
+         if (parse_switch(text))
+             return fail(Fault::BadInput,
+                         "'{}' is a switch, and this is the file to write a trace to; "
+                         "MINFER_TRACE_LABELS=1 shows what a GPU is given",
+                         text);
+         env.trace_file = text;
+         return {};
+     }},
+    {"MINFER_OP_PROFILE", "1: minfer run says which operations take its time",
+     set_switch<kOpProfile>},
+    {"MINFER_METAL_CAPTURE", "1: a trace of everything the GPU is given, in minfer.gputrace",
+     [](std::string_view text, Environment& env) -> Result<> {
+         if (MINFER_TRY(parse_switch(text))) env.metal.options.gpu_trace = "minfer.gputrace";
+         return {};
+     },
+     true},
     {"SOFTMETAL_CHECKS", "checks of a GPU in software: off (default), bounds or all",
      [](std::string_view text, Environment& env) -> Result<> {
          if (text != "off" && text != "bounds" && text != "all")
@@ -228,6 +247,7 @@ Result<Environment> read_environment() {
         if (variable.for_gpu) env.for_gpu.emplace_back(variable.name);
     }
     if (const auto* const home = std::getenv("HOME")) env.home = home;
+    env.trace_file = expand_home(env.trace_file, env);
     env.metal.options.library = expand_home(env.metal.options.library, env);
     for (char** entry = environ; *entry; ++entry) {
         const auto text = std::string_view(*entry);

@@ -24,6 +24,8 @@ struct Environment {
     bool fuse_qkv = true, fuse_ffn = true;  // decode nodes of a GPU
     bool concat_weights = false;            // those nodes read joined copies of their weights
     bool trace_labels = false;              // say every dispatch of a GPU
+    std::string trace_file;                 // run writes a trace there; empty: none
+    bool op_profile = false;                // run says which operations take its time
     std::string home;                       // for a path beginning with ~/
     std::vector<std::string> for_gpu;       // variables that are set and that only a GPU heeds
     std::vector<std::string> unknown;  // MINFER_, SOFTMETAL_ names that are set, read by nothing

@@ -30,6 +30,7 @@ constexpr Command kCommands[] = {
     {"show", "", info_command},
     {"inspect", "", info_command},
     {"graph", "export the compute graph as DOT or JSON", graph_command},
+    {"trace", "what each node of a run computes, and where two runs differ", trace_command},
     {"tokenize", "text to token ids", tokenize_command},
 };
 
@@ -42,7 +43,7 @@ std::string overview() {
     text += fmt::format(
         "\nminfer COMMAND --help lists a command's flags, minfer --version names this build.\n"
         "Exit codes: 0 success, 1 refused input or failure, 2 bad command line, 130 "
-        "interrupted, 141 nobody reads stdout any more.\n\n{}",
+        "interrupted, 3 two traces differ, 141 nobody reads stdout any more.\n\n{}",
         environment_help());
     return text;
 }

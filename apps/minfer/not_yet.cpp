@@ -117,9 +117,9 @@ constexpr std::string_view kFlags[] = {
 };
 
 constexpr std::string_view kCommands[] = {
-    "chat",       "serve",      "pull",       "download", "list",       "ls",    "rm",
-    "detokenize", "template",   "convert",    "quantize", "split",      "merge", "trace",
-    "viz",        "specverify", "perplexity", "doctor",   "completion",
+    "chat",  "serve",      "pull",       "download",   "list",     "ls",
+    "rm",    "detokenize", "template",   "convert",    "quantize", "split",
+    "merge", "viz",        "specverify", "perplexity", "doctor",   "completion",
 };
 
 bool listed(std::span<const std::string_view> names, std::string_view name) {

@@ -1,6 +1,7 @@
 // minfer run: one prompt in, one answer out.
 
 #include "commands.h"
+#include "diagnostics.h"
 #include "interrupt.h"
 #include "model/vocab.h"
 #include "model_options.h"
@@ -27,6 +28,7 @@ struct RunOptions {
     bool display_prompt = false;
     bool special = false;
     bool timings = true;
+    std::optional<std::string> profile_trace;
     bool context_shift = false;
     std::optional<int64_t> keep;
     PromptCacheOptions cache;
@@ -54,6 +56,8 @@ void add_answer_flags(Flags& flags, RunOptions& options) {
     flags.flag("-sp,--special", "Print control tokens", [&] { options.special = true; });
     flags.flag("--show-timings", "Summary line on stderr (default)",
                [&] { options.timings = true; });
+    flags.value("--profile-trace", "FILE", "Timeline of the run for Perfetto or chrome://tracing",
+                set_text(options.profile_trace));
     flags.flag("--no-perf", "No summary line", [&] { options.timings = false; });
     // What llama.cpp needs to be told and what is always so here.
     flags.flag("-st,-no-cnv,--single-turn,--no-conversation,--simple-io", "Accepted, always so",
@@ -138,6 +142,7 @@ void note_details(Console& console, const SamplerOptions& sampling, const Engine
 }
 
 Result<int> run(RunOptions& options, const Environment& env, Console& console) {
+    auto diagnostics = Diagnostics(env, options.profile_trace, console);
     auto loaded = MINFER_TRY(open_model(options.model, env, console));
     const auto& meta = loaded.model->file().metadata();
     auto read = read_tokenizer(meta);
@@ -166,6 +171,7 @@ Result<int> run(RunOptions& options, const Environment& env, Console& console) {
     auto& engine = *loaded.engine;
     const auto cache = PromptCache::load(options.cache, engine, ids, console);
     if (!cache) return say(cache.error());
+    diagnostics.watch(engine, text);
     if (sampling.temperature > 0) console.note("seed {}", sampling.seed);
     if (options.display_prompt) {
         const auto shown = MINFER_TRY(tokenizer.decode(ids, {.show_control = options.special}));
@@ -196,11 +202,13 @@ Result<int> run(RunOptions& options, const Environment& env, Console& console) {
     // Saving may cut the sequence.
     const auto steps =
         engine.n_past() + result->n_shifted - result->n_reused - result->n_prompt_done;
+    const auto told = diagnostics.finish(tokenizer);
     const auto kept = cache->save(engine, ids.size());
     if (!written) return std::unexpected(std::move(written).error());
     if (options.timings) note_timings(console, *result, steps);
     if (options.model.verbose) note_details(console, sampling, engine);
     if (!kept) return say(kept.error());
+    if (!told) return say(told.error());
     return result->reason == StopReason::Cancelled ? kExitInterrupted : kExitOk;
 }
 

@@ -207,6 +207,45 @@ TEST_F(MetalDevice, DispatchesAreSaidWhenAskedFor) {
                 Not(HasSubstr("\ndispatch ")));
 }
 
+// Their nodes are not the same ones: a generated token runs fused nodes on the device.
+TEST_F(MetalDevice, ATraceOfItAgreesWithTheExactCpuAndNamesWhatRoundingChanges) {
+    const auto traced = [&](const std::string& file, std::string device, std::string activations) {
+        const auto path = (dir.path() / file).string();
+        const auto outcome = minfer_says(
+            {"trace", model, "Once", "-n", "3", "-o", path, "--device", std::move(device)},
+            with("MINFER_CPU_ACT", std::move(activations)));
+        EXPECT_EQ(outcome.code, 0) << outcome.err;
+        return path;
+    };
+    const auto metal = traced("metal.json", "metal", "f32");
+    const auto exact = traced("exact.json", "cpu", "f32");
+    const auto same = minfer_says({"trace", "--compare", exact, metal});
+    EXPECT_EQ(same.code, 0) << same.out << same.err;
+    EXPECT_THAT(same.out, StartsWith("equal: 3 steps"));
+    const auto close = minfer_says({"trace", "--compare", exact, metal, "--bound", "0"});
+    EXPECT_EQ(close.code, 3) << "the control: they are not bit for bit the same";
+    EXPECT_THAT(close.out, AllOf(HasSubstr("on cpu"), HasSubstr("on metal")));
+}
+
+TEST_F(MetalDevice, AProfileAndATimelineTellTheDevicesWaits) {
+    const auto path = (dir.path() / "timeline.json").string();
+    const auto outcome =
+        minfer_says({"run", model, "Once", "-n", "2", "--device", "metal", "--profile-trace", path},
+                    with("MINFER_OP_PROFILE", "1"));
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr("(wait)        metal          2"),
+                                   HasSubstr("profile of 2 steps")));
+    auto in = std::ifstream(path);
+    size_t splits = 0, encoded = 0;
+    for (const auto& event : json::parse(in)) {
+        if (event.value("cat", "") != "split") continue;
+        splits += event["tid"] != 1;
+        encoded += event["tid"] == 1;
+    }
+    EXPECT_EQ(splits, 2u);
+    EXPECT_EQ(encoded, 2u);
+}
+
 TEST_F(MetalDevice, AKernelLibraryThatIsNoneIsRefusedByName) {
     for (const std::string name : {"MINFER_METALLIB", "MINFER_METALLIB_FILE"}) {
         const auto path = (dir.path() / "none.metallib").string();
