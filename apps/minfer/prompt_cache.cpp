@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
 
 #include "runtime/prefix_match.h"
@@ -30,6 +31,8 @@ void add_prompt_cache_flags(Flags& flags, PromptCacheOptions& options) {
 }
 
 Result<> check_combination(const PromptCacheOptions& options) {
+    if (options.file && options.file->empty())
+        return fail(Fault::BadInput, "--prompt-cache: the name of the file is empty");
     if (options.file || (!options.all && !options.read_only)) return {};
     return fail(Fault::BadInput, "{} needs --prompt-cache FILE",
                 options.all ? "--prompt-cache-all" : "--prompt-cache-ro");
@@ -40,14 +43,18 @@ Result<PromptCache> PromptCache::load(PromptCacheOptions options, Engine& engine
     auto cache = PromptCache(std::move(options));
     if (!cache.options_.file) return cache;
     const auto& file = *cache.options_.file;
+    if (!cache.options_.read_only) MINFER_TRY(AtomicFile::create(file, {}));
     cache.shape_ = session_shape(engine.model(), engine.cache());
+    std::error_code absent;
+    if (std::filesystem::file_size(file, absent) == 0 && !absent) return cache;
     const auto saved = SavedSession::open(file, *cache.shape_);
     if (!saved) {
         const auto& error = saved.error();
         if (error.fault == Fault::NotFound && !cache.options_.read_only) return cache;
         if (error.fault == Fault::Io || error.fault == Fault::NotFound || !is_session(file))
             return std::unexpected(error);
-        console.note("prompt cache not used: {}", error.what);
+        console.note("prompt cache not used{}: {}",
+                     cache.options_.read_only ? "" : ", and to be replaced", error.what);
         return cache;
     }
     const auto known = saved->tokens().find(kMainSequence);
@@ -60,19 +67,20 @@ Result<PromptCache> PromptCache::load(PromptCacheOptions options, Engine& engine
     }
     MINFER_TRY(saved->load_into(engine.cache()));
     engine.truncate(rows);
+    // A file of another program may hold more sequences, and less room for this one.
+    const auto others = engine.cache().store().sequences();
+    for (const auto& [seq, sequence] : others)
+        if (seq != kMainSequence) engine.cache().release(seq);
+    MINFER_TRY(engine.cache().set_capacity(kMainSequence, engine.n_ctx()));
     cache.n_reused_ = rows;
     console.note("prompt cache {}: {} of the prompt need not be evaluated", file,
                  counted(rows, "token"));
     return cache;
 }
 
-Result<> PromptCache::save(Engine& engine, size_t n_prompt) const {
+Result<> PromptCache::save(Engine& engine) const {
     if (!options_.file || options_.read_only || engine.n_past() == 0) return {};
-    auto& cache = engine.cache();
-    // Rows behind a shift are not what these tokens give when they are evaluated anew.
-    const auto exact = cache.tokens().at(kMainSequence).exact;
-    engine.truncate(options_.all ? exact : std::min(exact, n_prompt));
-    return save_session(*options_.file, cache, *shape_, {});
+    return save_session(*options_.file, engine.cache(), *shape_, {});
 }
 
 }  // namespace minfer

@@ -26,16 +26,18 @@ Result<> check_combination(const PromptCacheOptions& options);
 class PromptCache {
   public:
     // Puts what the file has of `prompt` into the engine's main sequence; a file that does not fit
-    // this run is said in one note and not used. BadInput for one that is no session at all: it
-    // would be written over.
+    // this run is said in one note and not used. BadInput for one that is no session at all, as it
+    // would be written over; Io when it cannot be written, before anything is evaluated.
     static Result<PromptCache> load(PromptCacheOptions options, Engine& engine,
                                     std::span<const TokenId> prompt, Console& console);
 
     // Tokens of the prompt that are evaluated already; at least one is left.
     size_t n_reused() const { return n_reused_; }
 
-    // Writes what the engine holds now, of the prompt's `n_prompt` tokens or of everything.
-    Result<> save(Engine& engine, size_t n_prompt) const;
+    bool keeps_all() const { return options_.all; }
+
+    // Writes what the engine holds now; nothing without a file, or one that is only read.
+    Result<> save(Engine& engine) const;
 
   private:
     explicit PromptCache(PromptCacheOptions options) : options_(std::move(options)) {}

@@ -84,6 +84,8 @@ Result<> settle_options(RunOptions& options) {
     }
     MINFER_TRY(check_combination(options.prompt));
     MINFER_TRY(check_combination(options.cache));
+    if (options.keep && !options.context_shift)
+        return fail(Fault::BadInput, "--keep needs --context-shift");
     if (options.stop.size() > kMaxStopStrings)
         return fail(Fault::BadInput, "{} stop texts, at most {} are allowed", options.stop.size(),
                     kMaxStopStrings);
@@ -179,6 +181,7 @@ Result<int> run(RunOptions& options, const Environment& env, Console& console) {
     }
 
     Result<> written;  // the first failure to write ends the run
+    Result<> kept;     // and one to keep the prompt does not
     const auto hooks = GenerateHooks{
         .on_text =
             [&](std::string_view piece) {
@@ -188,6 +191,7 @@ Result<int> run(RunOptions& options, const Environment& env, Console& console) {
             [&](size_t done, size_t total) {
                 console.progress(fmt::format("prompt {}/{}", done, total));
             },
+        .prompt_done = [&] { kept = cache->save(engine); },
         .cancelled = [&] { return interrupted() || !written; },
     };
     auto result = generate(engine, tokenizer, sampling, ids,
@@ -199,11 +203,12 @@ Result<int> run(RunOptions& options, const Environment& env, Console& console) {
                             .n_reused = cache->n_reused()},
                            hooks);
     if (!result) return say(result.error());
-    // Saving may cut the sequence.
     const auto steps =
         engine.n_past() + result->n_shifted - result->n_reused - result->n_prompt_done;
     const auto told = diagnostics.finish(tokenizer);
-    const auto kept = cache->save(engine, ids.size());
+    // What was interrupted is worth keeping, too; what was shifted cannot be used again.
+    const bool more = cache->keeps_all() || result->n_prompt_done + result->n_reused < ids.size();
+    if (kept && more && result->n_shifted == 0) kept = cache->save(engine);
     if (!written) return std::unexpected(std::move(written).error());
     if (options.timings) note_timings(console, *result, steps);
     if (options.model.verbose) note_details(console, sampling, engine);

@@ -25,9 +25,13 @@ mode_t new_file_mode() {
 }
 
 Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path, Options options) {
+    auto place = path;
     std::error_code unresolved;
-    auto place = std::filesystem::canonical(path, unresolved);
-    if (unresolved) place = path;
+    if (auto whole = std::filesystem::canonical(path, unresolved); !unresolved)
+        place = std::move(whole);
+    else  // a link to a file that is not there yet, maybe through others
+        for (int links = 0; links < 40 && std::filesystem::is_symlink(place, unresolved); ++links)
+            place = place.parent_path() / std::filesystem::read_symlink(place, unresolved);
     struct stat existing{};
     if (::stat(place.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode))
         return fail(Fault::Io, "{}: is {}, expected a regular file or none", path.string(),

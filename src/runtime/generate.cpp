@@ -68,6 +68,8 @@ Result<Generation> generate(Engine& engine, const Tokenizer& tokenizer, SamplerO
         return result;
     }
 
+    if (logits && hooks.prompt_done) hooks.prompt_done();
+
     std::vector<TokenId> history(prompt.begin(), prompt.end());
     const auto decode_start = Clock::now();
     const auto limit = options.max_tokens < 0 ? SIZE_MAX : static_cast<size_t>(options.max_tokens);

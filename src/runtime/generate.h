@@ -41,6 +41,7 @@ struct Generation {
 struct GenerateHooks {
     std::function<void(std::string_view)> on_text;             // whole UTF-8 characters
     std::function<void(size_t done, size_t total)> on_prompt;  // progress
+    std::function<void()> prompt_done;                         // all of it is evaluated
     std::function<bool()> cancelled;                           // asked between graphs
 };
 

@@ -12,12 +12,19 @@ KvCache::KvCache(size_t n_ctx, KvLayout layout, op::Rope rope, std::vector<Layer
 
 Result<> KvCache::reserve(SeqId seq, size_t capacity) {
     MINFER_TRY(carry_out(store_.reserve_or_compact(seq, capacity)));
-    tokens_[seq].ids.reserve(store_.find(seq)->capacity());  // so that appending allocates nothing
+    make_room_for_tokens(seq);
     return {};
 }
 
 Result<> KvCache::set_capacity(SeqId seq, size_t capacity) {
-    return carry_out(store_.set_capacity(seq, capacity));
+    MINFER_TRY(carry_out(store_.set_capacity(seq, capacity)));
+    make_room_for_tokens(seq);
+    return {};
+}
+
+// So that appending allocates nothing.
+void KvCache::make_room_for_tokens(SeqId seq) {
+    tokens_[seq].ids.reserve(store_.find(seq)->capacity());
 }
 
 void KvCache::release(SeqId seq) {
@@ -42,6 +49,7 @@ void KvCache::append(SeqId seq, std::span<const TokenId> tokens) {
 
 void KvCache::take_prefix(SeqId from, SeqId to, size_t rows) {
     const auto& donor = tokens_[from];
+    make_room_for_tokens(to);
     auto& tokens = tokens_[to];
     tokens.ids.assign(donor.ids.begin(), donor.ids.begin() + static_cast<ptrdiff_t>(rows));
     tokens.exact = std::min(donor.exact, rows);
@@ -106,9 +114,11 @@ Result<> KvCache::carry_out(Result<KvChange> change) {
 
 Result<> KvCache::move_rows(const KvChange& change) {
     if (change.moves.empty() && !change.rotation) return {};
+    std::vector<std::byte> keys(change.rotation ? change.rotation->cells.rows * layout_.row_bytes
+                                                : 0);
     for (size_t layer = 0; layer < layers_.size(); ++layer)
         for (const auto& move : change.moves)
-            for (const auto part : {Part::Keys, Part::Values})
+            for (const auto part : kParts)
                 MINFER_TRY(layers_[layer].backend->copy_cells(
                     region(layer, part), move.to, move.from, move.rows, layout_.row_bytes));
     // Until then the moves may only be on their way.
@@ -118,7 +128,6 @@ Result<> KvCache::move_rows(const KvChange& change) {
             MINFER_TRY(layer.backend->synchronize());
     if (!change.rotation) return {};
     const auto& [cells, position, by] = *change.rotation;
-    std::vector<std::byte> keys(cells.rows * layout_.row_bytes);
     for (size_t layer = 0; layer < layers_.size(); ++layer) {
         MINFER_TRY(read(layer, Part::Keys, cells.cell, keys));
         turn_keys_back(keys, layout_, rope_, position, by);

@@ -31,6 +31,7 @@ class KvCache {
         KvPair regions;
     };
     enum class Part : uint8_t { Keys, Values };
+    static constexpr Part kParts[] = {Part::Keys, Part::Values};
 
     // `rope`: how the model's keys are rotated. The backends outlive the cache.
     KvCache(size_t n_ctx, KvLayout layout, op::Rope rope, std::vector<Layer> layers);
@@ -64,6 +65,7 @@ class KvCache {
 
   private:
     void take_prefix(SeqId from, SeqId to, size_t rows);
+    void make_room_for_tokens(SeqId seq);
     Result<> carry_out(Result<KvChange> change);
     Result<> move_rows(const KvChange& change);
     BufRef region(size_t layer, Part part) const;

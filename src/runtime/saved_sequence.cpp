@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace minfer {
-namespace {
-
-constexpr KvCache::Part kParts[] = {KvCache::Part::Keys, KvCache::Part::Values};
-
-}  // namespace
 
 Result<SavedSequence> save_sequence(KvCache& cache, SeqId seq) {
     const auto row_bytes = cache.layout().row_bytes;
@@ -17,7 +12,7 @@ Result<SavedSequence> save_sequence(KvCache& cache, SeqId seq) {
     saved.cells.resize(2 * cache.n_layer() * rows * row_bytes);
     auto to = std::span(saved.cells);
     for (size_t layer = 0; layer < cache.n_layer(); ++layer)
-        for (const auto part : kParts)
+        for (const auto part : KvCache::kParts)
             for (const auto& run : runs) {
                 const auto bytes = run.rows * row_bytes;
                 MINFER_TRY(cache.read(layer, part, run.cell, to.first(bytes)));
@@ -34,7 +29,7 @@ Result<> restore_sequence(KvCache& cache, const SavedSequence& saved, SeqId seq,
     const auto runs = cache.store().runs(seq, rows);
     auto from = std::span<const std::byte>(saved.cells);
     for (size_t layer = 0; layer < cache.n_layer(); ++layer)
-        for (const auto part : kParts) {
+        for (const auto part : KvCache::kParts) {
             auto rest = from.first(n_saved * row_bytes);
             for (const auto& run : runs) {
                 const auto bytes = run.rows * row_bytes;

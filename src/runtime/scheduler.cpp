@@ -12,7 +12,10 @@ Scheduler::Scheduler(Engine& engine, SchedulerOptions options)
     const auto most = engine.options().n_ubatch;
     options_.n_slots = std::max<size_t>(options_.n_slots, 1);
     options_.prompt_chunk = std::clamp<size_t>(options_.prompt_chunk, 1, most);
-    options_.decode_batch = std::clamp<size_t>(options_.decode_batch, 1, most);
+    // A token of a step is left for prompts, or they would wait for the end of an answer.
+    options_.decode_batch =
+        std::clamp<size_t>(options_.decode_batch, 1, std::max<size_t>(most, 2) - 1);
+    if (most == 1) options_.batch = false;
 }
 
 Result<RequestId> Scheduler::submit(Request request) {
@@ -30,8 +33,11 @@ void Scheduler::cancel(RequestId id) { cancelled_.insert(id); }
 
 bool Scheduler::step() {
     drop_cancelled();
+    drop_lost();
     admit();
-    if (const auto pieces = choose(); !pieces.empty()) run(pieces);
+    drop_lost();
+    choose();
+    if (!pieces_.empty()) run();
     return !running_.empty() || !waiting_.empty();
 }
 
@@ -52,48 +58,60 @@ void Scheduler::drop_cancelled() {
     }
 }
 
-// Decoding first, so that a long prompt delays no answer by more than a chunk of it. Whoever had
-// its turn goes to the end of the line.
-std::vector<Scheduler::Piece> Scheduler::choose() {
-    std::vector<Piece> pieces;
-    size_t n_tokens = 0;
-    const auto add = [&](Running& running, size_t n) {
-        pieces.push_back({.running = &running, .n_tokens = n});
-        n_tokens += n;
-    };
-    const auto piece_of = [&](const Running& running) {
-        return std::min(running.pending.size(), options_.prompt_chunk - n_tokens);
-    };
-    if (!options_.batch) {
-        if (!running_.empty()) add(running_.front(), piece_of(running_.front()));
-    } else {
-        for (auto& running : running_)
-            if (!running.is_prompt() && pieces.size() < options_.decode_batch) add(running, 1);
-        for (auto& running : running_)
-            if (running.is_prompt() && n_tokens < options_.prompt_chunk)
-                add(running, piece_of(running));
+void Scheduler::drop_lost() {
+    std::erase_if(idle_, [&](SeqId seq) { return is_lost(seq); });
+    for (auto it = running_.begin(); it != running_.end();) {
+        auto& running = *it++;
+        if (is_lost(running.seq)) finish(running, std::unexpected(lost_));
     }
-    for (const auto& piece : pieces)
-        running_.splice(running_.end(), running_,
-                        std::ranges::find(running_, piece.running->id, &Running::id));
-    return pieces;
 }
 
-void Scheduler::run(const std::vector<Piece>& pieces) {
+// Decoding first, so that a long prompt delays no answer by more than a chunk of it. Whoever had
+// its turn goes to the end of the line.
+void Scheduler::choose() {
+    pieces_.clear();
+    size_t prompt_room = options_.prompt_chunk;
+    const auto add = [&](Running& running, size_t n) {
+        pieces_.push_back({.running = &running, .n_tokens = n});
+    };
+    const auto add_prompt = [&](Running& running) {
+        const auto n = std::min(running.pending.size(), prompt_room);
+        if (n > 0) add(running, n);
+        prompt_room -= n;
+    };
+    if (!options_.batch) {
+        if (!running_.empty()) add_prompt(running_.front());
+    } else {
+        for (auto& running : running_)
+            if (!running.is_prompt() && pieces_.size() < options_.decode_batch) add(running, 1);
+        prompt_room = std::min(prompt_room, engine_.options().n_ubatch - pieces_.size());
+        for (auto& running : running_)
+            if (running.is_prompt()) add_prompt(running);
+    }
+    for (const auto& piece : pieces_)
+        running_.splice(running_.end(), running_,
+                        std::ranges::find(running_, piece.running->id, &Running::id));
+}
+
+void Scheduler::run() {
     parts_.clear();
-    for (const auto& [running, n] : pieces)
+    for (const auto& [running, n] : pieces_)
         parts_.push_back({.seq = running->seq, .tokens = std::span(running->pending).first(n)});
     const auto logits = engine_.step(parts_);
     if (!logits) {
-        for (const auto& [running, n] : pieces) finish(*running, std::unexpected(logits.error()));
+        for (const auto& [running, n] : pieces_) finish(*running, std::unexpected(logits.error()));
         return;
     }
     const auto n_vocab = engine_.model().hparams().n_vocab;
-    for (size_t i = 0; i < pieces.size(); ++i) {
-        auto& running = *pieces[i].running;
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+        auto& running = *pieces_[i].running;
         const auto begin = running.pending.begin();
-        running.pending.erase(begin, begin + static_cast<ptrdiff_t>(pieces[i].n_tokens));
-        if (running.pending.empty()) advance(running, logits->subspan(i * n_vocab, n_vocab));
+        running.pending.erase(begin, begin + static_cast<ptrdiff_t>(pieces_[i].n_tokens));
+        // Room that an earlier one asked for may have cost this one its cells.
+        if (is_lost(running.seq))
+            finish(running, std::unexpected(lost_));
+        else if (running.pending.empty())
+            advance(running, logits->subspan(i * n_vocab, n_vocab));
     }
 }
 
@@ -111,10 +129,16 @@ void Scheduler::advance(Running& running, std::span<const float> logits) {
     running.pending.push_back(**token);
     if (result.n_generated >= running.request.max_tokens) return end(RequestEnd::TokenLimit);
     const auto* const sequence = engine_.cache().store().find(running.seq);
-    if (sequence->written < sequence->capacity() || grow(running.seq)) return;
+    if (sequence->written < sequence->capacity()) return;
+    const auto grown = grow(running.seq);
+    if (!grown) return finish(running, std::unexpected(grown.error()));
+    if (*grown) return;
     if (!running.request.shift_keep) return end(RequestEnd::ContextFull);
     const auto shifted = shift_context(engine_.cache(), running.seq, *running.request.shift_keep);
-    if (!shifted) return finish(running, std::unexpected(shifted.error()));
+    if (!shifted) {
+        lost_ = shifted.error();
+        return finish(running, std::unexpected(shifted.error()));
+    }
     result.n_shifted += *shifted;
 }
 
@@ -129,6 +153,7 @@ void Scheduler::finish(Running& running, const Result<RequestResult>& result) {
     } else {
         cache.release(seq);
     }
+    is_full_ = false;
     const auto request = std::move(running.request);
     running_.erase(std::ranges::find(running_, running.id, &Running::id));
     request.done(result);

@@ -44,7 +44,7 @@ struct Request {
     // request only.
     std::function<Result<std::optional<TokenId>>(std::span<const float> logits)> next;
     // Called once. An error of the device ends the requests whose tokens were in the failed graph,
-    // and no others.
+    // or whose rows a failed move has cost, and no others.
     std::function<void(const Result<RequestResult>&)> done;
 };
 
@@ -86,6 +86,9 @@ class Scheduler {
     };
 
     void drop_cancelled();
+    // Ends whoever lost its cells to a move that failed, running or idle.
+    void drop_lost();
+    bool is_lost(SeqId seq) const { return engine_.cache().store().find(seq) == nullptr; }
     void admit();
     // A sequence with room for the request and a prefix of its prompt in it; none while others have
     // to end first.
@@ -94,12 +97,13 @@ class Scheduler {
     Result<std::optional<SeqId>> place_saved(std::span<const TokenId> prompt, size_t resident,
                                              size_t capacity);
     Result<bool> reserve(SeqId seq, size_t capacity, std::optional<SeqId> keep);
-    bool grow(SeqId seq);
+    // False when the arena is full; an error of the device otherwise.
+    Result<bool> grow(SeqId seq);
     // Takes the sequence that was idle longest out of the arena; false when there is none.
     bool evict(std::optional<SeqId> keep);
 
-    std::vector<Piece> choose();
-    void run(const std::vector<Piece>& pieces);
+    void choose();  // pieces_
+    void run();     // them
     void advance(Running& running, std::span<const float> logits);
     void finish(Running& running, const Result<RequestResult>& result);
     SeqId new_sequence() { return SeqId{++last_seq_}; }
@@ -111,7 +115,10 @@ class Scheduler {
     std::list<SeqId> idle_;           // kept for their prefixes; the one idle longest first
     std::list<SavedSequence> saved_;  // the oldest first
     std::set<RequestId> cancelled_;
+    std::vector<Piece> pieces_;  // of the step under way
     std::vector<BatchPart> parts_;
+    Error lost_;            // why sequences are gone
+    bool is_full_ = false;  // whoever waits was refused, and nobody ended since
     uint64_t last_id_ = 0;
     uint32_t last_seq_ = 0;
 };

@@ -8,9 +8,11 @@
 namespace minfer {
 
 void Scheduler::admit() {
-    while (running_.size() < options_.n_slots && !waiting_.empty()) {
+    while (running_.size() < options_.n_slots && !waiting_.empty() && !is_full_) {
         auto placed = place(waiting_.front().request);
-        if (placed && !*placed && !running_.empty()) return;
+        if (!placed) lost_ = placed.error();
+        is_full_ = placed && !*placed && !running_.empty();
+        if (is_full_) return;
         auto [id, request] = std::move(waiting_.front());
         waiting_.pop_front();
         if (placed && !*placed)
@@ -63,8 +65,10 @@ Result<std::optional<SeqId>> Scheduler::place_saved(std::span<const TokenId> pro
     saved_.erase(best);
     const auto seq = new_sequence();
     if (MINFER_TRY(reserve(seq, capacity, std::nullopt))) {
-        if (restore_sequence(engine_.cache(), saved, seq, rows(saved))) return seq;
+        auto restored = restore_sequence(engine_.cache(), saved, seq, rows(saved));
+        if (restored) return seq;
         engine_.cache().release(seq);
+        return std::unexpected(std::move(restored).error());
     }
     saved_.push_back(std::move(saved));
     return std::nullopt;
@@ -95,8 +99,10 @@ Result<std::optional<SeqId>> Scheduler::place_on(SeqId donor, size_t rows, size_
         cache.release(seq);  // it would lie in too many runs
     }
     if (MINFER_TRY(reserve(seq, capacity, donor))) {
-        if (cache.copy_prefix(donor, seq, rows)) return seq;
+        auto copied = cache.copy_prefix(donor, seq, rows);
+        if (copied) return seq;
         cache.release(seq);
+        return std::unexpected(std::move(copied).error());
     }
     return std::nullopt;
 }
@@ -112,18 +118,24 @@ Result<bool> Scheduler::reserve(SeqId seq, size_t capacity, std::optional<SeqId>
 }
 
 // By half, so that an answer of any length moves seldom; by less where there is not so much room.
-bool Scheduler::grow(SeqId seq) {
+Result<bool> Scheduler::grow(SeqId seq) {
     auto& cache = engine_.cache();
     const auto capacity = cache.store().find(seq)->capacity(), n_ctx = engine_.n_ctx();
     if (capacity == n_ctx) return false;
     do {
-        for (auto more = std::max<size_t>(capacity / 2, 1); more > 0; more /= 2)
-            if (cache.set_capacity(seq, std::min(capacity + more, n_ctx))) return true;
+        for (auto more = std::max<size_t>(capacity / 2, 1); more > 0; more /= 2) {
+            const auto grown = cache.set_capacity(seq, std::min(capacity + more, n_ctx));
+            if (grown) return true;
+            if (grown.error().fault == Fault::OutOfMemory) continue;
+            lost_ = grown.error();
+            return std::unexpected(grown.error());
+        }
     } while (evict(std::nullopt));
     return false;
 }
 
 bool Scheduler::evict(std::optional<SeqId> keep) {
+    std::erase_if(idle_, [&](SeqId seq) { return is_lost(seq); });
     const auto oldest = std::ranges::find_if(idle_, [&](SeqId seq) { return seq != keep; });
     if (oldest == idle_.end()) return false;
     const auto seq = *oldest;

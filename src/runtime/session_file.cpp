@@ -78,8 +78,6 @@ Result<> for_pieces(std::span<const CellRun> cells, size_t row_bytes,
     return {};
 }
 
-constexpr KvCache::Part kParts[] = {KvCache::Part::Keys, KvCache::Part::Values};
-
 // Its errors are the file's, or begin with `name`.
 Result<> write_all(AtomicFile& file, const std::string& name, KvCache& cache, SessionHeader header,
                    std::span<const std::byte> host) {
@@ -99,7 +97,7 @@ Result<> write_all(AtomicFile& file, const std::string& name, KvCache& cache, Se
                                         .k_bytes = region_bytes,
                                         .v_bytes = region_bytes};
         MINFER_TRY(out.write(bytes_of(layer)));
-        for (const auto part : kParts)
+        for (const auto part : KvCache::kParts)
             MINFER_TRY(for_pieces(cells, header.row_bytes, buffer,
                                   [&](size_t cell, std::span<std::byte> piece) -> Result<> {
                                       auto done = cache.read(il, part, cell, piece);
@@ -207,7 +205,7 @@ Result<> SavedSession::load_cells(KvCache& cache) const {
     std::vector<std::byte> buffer;
     for (uint32_t il = 0; il < header_.n_layer; ++il) {
         MINFER_TRY(in.skip(sizeof(SessionLayer)));
-        for (const auto part : kParts)
+        for (const auto part : KvCache::kParts)
             MINFER_TRY(for_pieces(cells, header_.row_bytes, buffer,
                                   [&](size_t cell, std::span<std::byte> piece) -> Result<> {
                                       MINFER_TRY(in.read(piece));

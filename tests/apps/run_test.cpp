@@ -125,9 +125,29 @@ TEST_F(RunCommand, KeepsTheEvaluatedPromptInAFile) {
                                        "--ignore-eos"})
                               .out);
     EXPECT_THAT(longer.err, HasSubstr("(10 from the cache)"));
+    const auto kept = std::filesystem::file_size(file);
+    const auto only_read = ask("Yes", {"-c", "100", "-ro"});
+    EXPECT_EQ(only_read.code, 0);
+    EXPECT_THAT(only_read.err, HasSubstr("prompt cache not used: "));
+    EXPECT_EQ(std::filesystem::file_size(file), kept);
     const auto other = ask("Yes", {"-c", "100"});
     EXPECT_EQ(other.code, 0);
-    EXPECT_THAT(other.err, HasSubstr("prompt cache not used: "));
+    EXPECT_THAT(other.err, HasSubstr("prompt cache not used, and to be replaced: "));
+    EXPECT_THAT(ask("Yes", {"-c", "100"}).err, HasSubstr("(2 from the cache)"));
+}
+
+// What was shifted cannot be used again; the prompt can.
+TEST_F(RunCommand, AShiftCostsNothingOfTheKeptPrompt) {
+    const auto file = (dir.path() / "prompt.kv").string();
+    for (const std::string all : {"--prompt-cache-all", "--no-perf"}) {
+        std::filesystem::remove(file);
+        const auto ask = [&] {
+            return minfer_says({"run", model, "Hello there", "-n", "60", "--ignore-eos", "-c", "16",
+                                "--context-shift", "--prompt-cache", file, all});
+        };
+        EXPECT_EQ(ask().code, 0);
+        EXPECT_THAT(ask().err, HasSubstr("9 tokens of the prompt need not be evaluated"));
+    }
 }
 
 TEST_F(RunCommand, NeverWritesAPromptCacheOverSomethingElse) {
@@ -140,6 +160,16 @@ TEST_F(RunCommand, NeverWritesAPromptCacheOverSomethingElse) {
     const auto missing =
         minfer_says({"run", model, "Hi", "--prompt-cache", "/nowhere/x", "--prompt-cache-ro"});
     EXPECT_EQ(missing.code, 1);
+    for (const auto& place : {std::string("/nowhere/x"), dir.path().string()}) {
+        const auto unwritable = minfer_says({"run", model, "Hi", "--prompt-cache", place});
+        EXPECT_EQ(unwritable.code, 1);
+        EXPECT_THAT(unwritable.out, IsEmpty()) << "found out before anything is said";
+        EXPECT_THAT(error_line(unwritable), HasSubstr(place));
+    }
+    EXPECT_THAT(error_line(minfer_says({"run", model, "Hi", "--prompt-cache", ""})),
+                HasSubstr("the name of the file is empty"));
+    EXPECT_THAT(error_line(minfer_says({"run", model, "Hi", "--keep", "5"})),
+                HasSubstr("--keep needs --context-shift"));
     const auto alone = minfer_says({"run", model, "Hi", "--prompt-cache-ro"});
     EXPECT_EQ(alone.code, 2);
     EXPECT_THAT(error_line(alone), HasSubstr("--prompt-cache-ro needs --prompt-cache FILE"));

@@ -147,6 +147,20 @@ TEST(AtomicFile, ALinkGoesOnPointingAtTheFileThatIsReplaced) {
     EXPECT_EQ(content_of(dir.path() / "there" / "file"), kNew);
 }
 
+TEST(AtomicFile, ALinkToAFileThatIsNotThereYetGetsIt) {
+    const TempDir dir;
+    std::filesystem::create_directory(dir.path() / "there");
+    std::filesystem::create_symlink("there/file", dir.path() / "first");
+    std::filesystem::create_symlink(dir.path() / "first", dir.path() / "second");
+    ASSERT_TRUE(save(dir.path() / "second", kNew));
+    EXPECT_TRUE(std::filesystem::is_symlink(dir.path() / "second"));
+    EXPECT_TRUE(std::filesystem::is_symlink(dir.path() / "first"));
+    EXPECT_EQ(content_of(dir.path() / "there" / "file"), kNew);
+    std::filesystem::create_symlink("nowhere/file", dir.path() / "astray");
+    EXPECT_FALSE(save(dir.path() / "astray", kNew));
+    EXPECT_TRUE(std::filesystem::is_symlink(dir.path() / "astray"));
+}
+
 TEST(AtomicFile, RefusesWhatItCannotReplaceByName) {
     const TempDir dir;
     const auto refusal = [&](const std::filesystem::path& path) {

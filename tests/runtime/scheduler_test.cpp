@@ -6,6 +6,8 @@
 
 #include <map>
 
+#include "support/fake_backend.h"
+#include "support/small_model.h"
 #include "support/tiny_engine.h"
 
 namespace minfer {
@@ -244,6 +246,54 @@ TEST(Scheduler, AnErrorOfOneRequestIsItsOwn) {
     ASSERT_TRUE(failed && !*failed);
     EXPECT_EQ(failed->error().what, "no token is allowed");
     EXPECT_EQ(client.answers[0].logits, alone(some_tokens(9, 1), 12));
+}
+
+// Sixteen answers under way leave a prompt its part of every step.
+TEST(Scheduler, AnswersDoNotKeepAPromptWaiting) {
+    const TinyEngine tiny("tiny-qwen3", DType::F32, {.n_ctx = 512, .n_ubatch = 4});
+    auto scheduler = Scheduler(tiny.engine(), {.n_slots = 8, .prompt_chunk = 4});
+    auto client = Client{scheduler};
+    for (size_t i = 0; i < 6; ++i) client.ask(i, some_tokens(2, i), 40);
+    for (size_t i = 0; i < 12; ++i) scheduler.step();
+    client.ask(6, some_tokens(5, 6), 1);
+    for (size_t i = 0; i < 6; ++i) scheduler.step();
+    EXPECT_TRUE(client.answers[6].result);
+    EXPECT_FALSE(client.answers[0].result);
+    client.run();
+}
+
+// Making room moves the rows of others. When that fails they are gone, and whoever had them is told
+// so; all others and all later requests go on.
+TEST(Scheduler, AFailedMoveEndsWhoeverLostCellsByIt) {
+    const auto model = TinyModel(small_model_bytes());
+    FakeBackend backend(BackendId::Cpu);
+    auto made = Engine::create(model.model, {&backend}, {.n_ctx = 96, .n_ubatch = 16});
+    ASSERT_TRUE(made) << made.error().what;
+    auto scheduler = Scheduler(**made, {.n_slots = 3, .reuse = false});
+    auto client = Client{scheduler};
+    client.ask(0, some_tokens(9, 0), 4);  // its 13 cells come first
+    client.ask(1, some_tokens(9, 1), SIZE_MAX);
+    client.ask(2, some_tokens(8, 2), SIZE_MAX);
+    client.ask(3, some_tokens(20, 3), 12);  // waits for a slot, and lies behind the others
+    for (size_t i = 0; i < 10; ++i) scheduler.step();
+    ASSERT_TRUE(client.answers[0].result);
+    backend.fail_copies = true;
+    while (!client.answers[1].result && scheduler.step());
+    backend.fail_copies = false;
+    ASSERT_TRUE(client.answers[1].result);
+    EXPECT_FALSE(*client.answers[1].result);
+    EXPECT_EQ(client.answers[1].result->error().fault, Fault::Device);
+    client.ask(4, some_tokens(9, 4), 3);
+    client.run();
+    EXPECT_TRUE(*client.answers[4].result);
+    size_t lost = 0;
+    for (const auto& [name, answer] : client.answers) {
+        if (*answer.result) continue;
+        ++lost;
+        EXPECT_THAT(answer.result->error().what, testing::HasSubstr("lost are the sequences"));
+    }
+    EXPECT_GE(lost, 2u);
+    EXPECT_TRUE((*made)->cache().store().check());
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ class FakeBackend : public Backend {
     std::string fail_node, fail_weight, fail_prepare;
     Fault prepare_fault = Fault::Unsupported;
     Fault weight_fault = Fault::OutOfMemory;
+    bool fail_copies = false;  // of cells
     std::vector<std::span<const std::byte>> mappings;
     size_t weights_finished = 0;  // times finish_weights() was called
 
@@ -139,6 +140,7 @@ class FakeBackend : public Backend {
 
     Result<> copy_cells(BufRef region, size_t dst_row, size_t src_row, size_t rows,
                         size_t row_bytes) override {
+        if (fail_copies) return fail(Fault::Device, "cells were to be moved");
         const auto bytes = memory(region);
         std::memmove(bytes.data() + dst_row * row_bytes, bytes.data() + src_row * row_bytes,
                      rows * row_bytes);
